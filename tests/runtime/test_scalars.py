@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import loopwright as lw
 from loopwright.errors import AbiError, ArgumentError
 from loopwright.runtime import entry, memory
 from loopwright.runtime.call import Signature
@@ -76,10 +77,14 @@ def test_the_quick_way_takes_what_is_usual_and_only_that(recorder: Callable[...,
         ((1, 2.0, True, 4), {}),
         ((1 << 31, 2.0, True), {}),
         ((1 << 80, 2.0, True), {}),
-        ((1, 2, True), {}),
-        ((1, np.float64(2), True), {}),
+        ((1, 1 << 80, True), {}),
+        ((1, np.float16(2), True), {}),
+        ((np.int64(1 << 31), 2.0, True), {}),
+        ((np.uint32(1), 2.0, True), {}),
+        ((np.float64(1), 2.0, True), {}),
         ((1.0, 2.0, True), {}),
         ((1, 2.0, 1), {}),
+        ((1, 2.0, np.int64(1)), {}),
         ((True, 2.0, True), {}),
         ((1,), {"c": True, "b": 2.0}),
         ((1, 2.0), {"d": True}),
@@ -89,6 +94,65 @@ def test_the_quick_way_takes_what_is_usual_and_only_that(recorder: Callable[...,
     for args, kwargs in unusual:
         f(*args, **kwargs)
     assert fallen == unusual
+
+
+def test_the_quick_way_takes_numpys_numbers(recorder: Callable[..., Any]) -> None:
+    if not entry.supported():
+        pytest.skip("no built-in functions here")
+    kinds = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64, np.float32, np.float64, np.bool_]
+    types = [I8, U8, I16, U16, I32, U32, I64, U64, F32, F64, BOOL]
+    record = recorder(types)
+    signature = Signature("f", [ScalarParameter(f"p{k}", t) for k, t in enumerate(types)], VOID)
+    fallen: list[object] = []
+    hub = entry.Hub("f", lambda *args: fallen.append(args))
+    hub.point_at(signature, record.block.address, record.block, {}, [f"p{k}" for k in range(len(types))])
+
+    def arrives(values: list[Any], seen: list[Any]) -> None:
+        ctypes.memset(record.values, 0x55, ctypes.sizeof(record.values))
+        hub.function(*values)
+        assert not fallen
+        assert record.seen() == seen
+
+    for low in (True, False):
+        values = [kind(limits(t)[0 if low else 1]) for kind, t in zip(kinds[:8], types, strict=False)]
+        values += [np.float32(-1.1 if low else 3e38), np.float64(-1e308 if low else 0.1), np.bool_(low)]
+        arrives(values, [value.item() for value in values])
+    # The usual type of whole numbers for any of them, and floats for each other; Python's integers for floats.
+    arrives(
+        [*(np.int64(100) for _ in range(6)), np.int32(-5), np.int64(7), np.float64(0.1), np.float32(0.1), True],
+        [100] * 6 + [-5, 7, float(np.float32(0.1)), float(np.float32(0.1)), True],
+    )
+    arrives([*(1 for _ in range(8)), 7, -(1 << 60) - 1, np.False_], [1] * 8 + [7.0, float(-(1 << 60) - 1), False])
+    for position, value in (
+        (0, np.int64(128)),
+        (1, np.int64(-1)),
+        (4, np.int64(1 << 31)),
+        (5, np.int64(-1)),
+        (7, np.int64(-1)),
+        (6, np.uint64(1)),
+        (9, 1 << 70),
+        (10, np.int8(1)),
+    ):
+        given: list[Any] = [*(1 for _ in range(8)), 0.5, 0.5, True]
+        given[position] = value
+        hub.function(*given)
+        assert fallen.pop() == tuple(given)
+
+
+def test_numpys_floats_are_told_by_their_own_names() -> None:
+    @lw.kernel
+    def k(x: lw.Array[lw.f32], n: lw.i32):
+        x[0] = n
+
+    x = np.zeros(3, np.float32)
+    for value in (np.float32(1.5), np.float64(2)):
+        with pytest.raises(
+            lw.ArgumentError, match=rf"n: got numpy.{type(value).__name__} .* for a parameter of type i32; an integer is expected; use int\(n\)"
+        ):
+            k(x, value)
+    k(x, np.int16(-3))
+    k(x, np.array(-3))
+    assert x[0] == -3
 
 
 @pytest.mark.parametrize(

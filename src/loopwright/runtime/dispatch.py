@@ -221,8 +221,6 @@ _SCALAR_TYPES: Final[dict[type, Type]] = {
     np.complex64: COMPLEX64,
     np.complex128: COMPLEX128,
 }
-#: NumPy's of these, which Python has a number for each.
-_SCALARS: Final = frozenset(kind for kind in _SCALAR_TYPES if issubclass(kind, np.generic))
 _ELEMENT_TYPES: Final[dict[str, Type]] = {t.dtype: t for t in (I8, U8, I16, U16, I32, U32, I64, U64, F16, F32, F64, BOOL, COMPLEX64, COMPLEX128)}
 # (Of the package ml_dtypes.)
 _ELEMENT_TYPES["bfloat16"] = BF16
@@ -375,7 +373,8 @@ class Dispatcher:
         there = (code, *map(id, constants.values()))
         if there != self._there and all(_is_immutable(value) for value in constants.values()):
             self._there = there
-            self._hub.point_at(code.signature, code.address, code, constants, [formal.name for formal in self._formals])
+            undeclared = tuple([k for k, formal in enumerate(self._formals) if formal.kind == SCALAR and formal.type is None])
+            self._hub.point_at(code.signature, code.address, code, constants, [formal.name for formal in self._formals], undeclared)
 
 
 @functools.lru_cache(256)
@@ -398,7 +397,6 @@ def _make_call(
         "_lw_miscounted": miscounted,
         "_lw_name": name,
         "_lw_names": names,
-        "_lw_scalars": _SCALARS,
     }
     parts: list[str] = []
     heads: list[str] = []
@@ -414,10 +412,6 @@ def _make_call(
     values = "".join(f"{n}, " for n in names)
     absent = "".join(f"{n} is _lw_missing or " for n in names)
     run_time = ", ".join(formal.name for formal in formals if formal.kind != CONST)
-    # (The code's own quick way takes Python's numbers.)
-    plain = "".join(
-        f"  if {formal.name}.__class__ in _lw_scalars: {formal.name} = {formal.name}.item()\n" for formal in formals if formal.kind not in (ARRAY, CONST)
-    )
     source = f"""\
 def _lw_call({"".join(heads)}*_lw_extra, **_lw_unknown):
  try:
@@ -434,7 +428,7 @@ def _lw_call({"".join(heads)}*_lw_extra, **_lw_unknown):
     if _lw_key is not None:
       _lw_quick[_lw_key] = _lw_code
   _lw_noticed(_lw_code, ({values}))
-{plain}  return _lw_code({run_time})
+  return _lw_code({run_time})
  except Exception as _lw_error:
   from loopwright.tracebacks import shorten as _lw_shorten
   _lw_shorten(_lw_error)

@@ -5,7 +5,7 @@ instructions, reached by CPython's vectorcall protocol (PEP 590; ``METH_FASTCALL
 Python 3.10), and the whole call takes about 60 ns.
 
 The machine code does only what is usual: arrays that are exactly ``numpy.ndarray``, of the very dtype object NumPy uses for the expected type, of the right
-rank, with unit stride inside, writable where written; scalars that are exactly ``float``, ``int`` (in range) or ``bool``. At the first
+rank, with unit stride inside, writable where written; scalars that are exactly ``float``, ``int`` (in range) or ``bool``, and NumPy's. At the first
 thing that is otherwise it hands all arguments as they are to the *fallback*, a Python callable, which accepts what is unusual
 but right, and explains what is wrong. So there is one place that decides what is an error, and it is not here.
 
@@ -81,11 +81,13 @@ _templates: dict[tuple[object, ...], _Template] = {}
 _TEMPLATES: Final = 512
 
 
-def _template(key: tuple[object, ...], signature: Signature, guards: dict[int, object], names: list[str], joined: bool) -> _Template:
+def _template(
+    key: tuple[object, ...], signature: Signature, guards: dict[int, object], names: list[str], joined: bool, undeclared: tuple[int, ...] = ()
+) -> _Template:
     """The template for a key, made if there is none."""
     if len(_templates) >= _TEMPLATES:
         _templates.clear()
-    made = _templates[key] = _Maker(signature, guards, names, joined).template()
+    made = _templates[key] = _Maker(signature, guards, names, joined, undeclared).template()
     return made
 
 
@@ -197,7 +199,9 @@ class Hub:
             self._builtin = _Builtin(name, fallback, slow.address, (slow, self._kept))
             self.function = self._builtin.function
 
-    def point_at(self, signature: Signature, address: int, keep: object, constants: dict[int, object], names: list[str]) -> None:
+    def point_at(
+        self, signature: Signature, address: int, keep: object, constants: dict[int, object], names: list[str], undeclared: tuple[int, ...] = ()
+    ) -> None:
         """From now on take the quick way to the code at ``address`` where the arguments fit it.
 
         Args:
@@ -206,10 +210,11 @@ class Hub:
             constants: further parameters, which the code does not receive, by position among all: the quick way is for this very object
                 only. It must be immutable, for what was compiled depends on its value.
             names: of all parameters; "" where one cannot be passed by name.
+            undeclared: positions of scalars whose type is the argument's: NumPy's would have code of their own.
         """
         if self._builtin is None or signature.checked:
             return
-        block, literals = _instance(signature, address, constants, names)
+        block, literals = _instance(signature, address, constants, names, undeclared)
         # Old ways stay: another thread may be about to enter one.
         self._kept.append((keep, block, literals, tuple(constants.values())))
         self._builtin.definition.function = block.address
@@ -256,10 +261,12 @@ class _Builtin:
         self.function: Callable[..., Any] = _new_function(ctypes.byref(self.definition), owner, None)
 
 
-def _instance(signature: Signature, address: int, constants: dict[int, object], names: list[str]) -> tuple[memory.Block, list[object]]:
+def _instance(
+    signature: Signature, address: int, constants: dict[int, object], names: list[str], undeclared: tuple[int, ...] = ()
+) -> tuple[memory.Block, list[object]]:
     """The machine code of a quick way, and the objects whose addresses are in it."""
-    key = (signature.key, tuple(constants), tuple(names))
-    template = _templates.get(key) or _template(key, signature, constants, names, False)
+    key = (signature.key, tuple(constants), tuple(names), undeclared)
+    template = _templates.get(key) or _template(key, signature, constants, names, False, undeclared)
     data = bytearray(template.data)
     struct.pack_into(f"<{1 + len(constants)}Q", data, template.kernel, address, *(id(value) for value in constants.values()))
     block = memory.allocate(bytes(data))
@@ -320,6 +327,8 @@ def _objects_hold() -> bool:
         # (Objects/complexobject.h: two doubles behind the header.)
         and ctypes.c_double.from_address(id(pair) + _FLOAT_VALUE).value == pair.real
         and ctypes.c_double.from_address(id(pair) + _FLOAT_VALUE + 8).value == pair.imag
+        # (numpy/arrayscalars.h: the number behind the header.)
+        and all(ctypes.string_at(id(one) + _FLOAT_VALUE, one.nbytes) == one.tobytes() for one in (kind(7) for kind in _NUMPYS))
         and field(items, _TUPLE_SIZE) == 2
         and field(items, _TUPLE_ITEMS) == id(items[0])
         and field(items, _TUPLE_ITEMS + 8) == id(items[1])
@@ -359,6 +368,34 @@ _NARROW: Final[dict[Type, bytes]] = {
     U32: bytes.fromhex("89c1"),  # mov ecx, eax
 }
 
+# NumPy's scalars (numpy/arrayscalars.h): how 64 bits in rax are read from [rax + disp8], by type.
+_READ: Final[dict[Any, bytes]] = {
+    np.int8: bytes.fromhex("480fbe40"),  # movsx rax, byte [rax+disp8]
+    np.uint8: bytes.fromhex("0fb640"),  # movzx eax, byte [rax+disp8]
+    np.int16: bytes.fromhex("480fbf40"),  # movsx rax, word [rax+disp8]
+    np.uint16: bytes.fromhex("0fb740"),  # movzx eax, word [rax+disp8]
+    np.int32: bytes.fromhex("486340"),  # movsxd rax, dword [rax+disp8]
+    np.uint32: bytes.fromhex("8b40"),  # mov eax, [rax+disp8]
+    np.int64: bytes.fromhex("488b40"),  # mov rax, [rax+disp8]
+    np.uint64: bytes.fromhex("488b40"),  # mov rax, [rax+disp8]
+}
+_NUMPYS: Final = (*_READ, np.float32, np.float64)
+
+# Which of them a parameter takes besides Python's int: those of its own type, and those that indices and sums have.
+_WHOLE: Final[dict[Type, tuple[Any, ...]]] = {
+    I8: (np.int8, np.int64),
+    U8: (np.uint8, np.int64),
+    I16: (np.int16, np.int64),
+    U16: (np.uint16, np.int64),
+    I32: (np.int32, np.int64),
+    U32: (np.uint32, np.int64),
+    I64: (np.int64, np.int32),
+    U64: (np.uint64, np.int64),
+    PTR: (np.uint64,),
+}
+#: Which hold nothing that their parameter does not.
+_FITTING: Final = ((I64, np.int64), (I64, np.int32), (U64, np.uint64), (PTR, np.uint64))
+
 # A result in rax or xmm0, brought to the first argument register for the function that makes the Python object.
 _RESULT: Final[dict[Type, tuple[bytes, str]]] = {
     BOOL: (bytes.fromhex("0fb6f8"), "PyBool_FromLong"),  # movzx edi, al
@@ -392,8 +429,9 @@ class _Maker:
     Where it is joined to the kernel, the call says how far away that is; otherwise the kernel's address is a literal.
     """
 
-    def __init__(self, signature: Signature, guards: dict[int, object], names: list[str], joined: bool) -> None:
+    def __init__(self, signature: Signature, guards: dict[int, object], names: list[str], joined: bool, undeclared: tuple[int, ...]) -> None:
         self.signature = signature
+        self.undeclared = undeclared
         self.joined = joined
         self.guards = guards
         self.names = names
@@ -461,6 +499,11 @@ class _Maker:
         self.at_literal("483b0d", id(kind))  # cmp rcx, [rip+…]
         self.slow_if(_JNE)
 
+    def if_type(self, kind: type) -> int:
+        """Go on where the type in rcx is this; give the result, a jump for where it is not, to ``here``."""
+        self.at_literal("483b0d", id(kind))  # cmp rcx, [rip+…]
+        return self.jump_if(_JNE)
+
     def template(self) -> _Template:
         total = len(self.signature.parameters) + len(self.guards)
         self.hex("55 4889e5 53 4154 4155 4156")  # push rbp; mov rbp, rsp; push rbx; push r12; push r13; push r14
@@ -488,7 +531,7 @@ class _Maker:
                 self.pair(p.type, self.values + 8 * value)
                 value += 2
             else:
-                self.scalar(p.type, self.values + 8 * value)
+                self.scalar(p.type, self.values + 8 * value, position not in self.undeclared)
                 value += 1
         self.call("PyEval_SaveThread")
         self.hex("4889c3")  # mov rbx, rax
@@ -596,33 +639,82 @@ class _Maker:
                 self.out.append(at)
                 self.at_stack("f30f118424", slot + 8 * part)  # movss [rsp+disp32], xmm0
 
-    def scalar(self, type_: Type, slot: int) -> None:
+    def scalar(self, type_: Type, slot: int, numpys: bool) -> None:
+        """Store the number in rax; NumPy's too, if asked for."""
         if type_ is F64 or type_ is F32:
-            self.expect_type(float)
-            if type_ is F64:
-                self.hex("488b4010")  # mov rax, [rax+16]
-                self.at_stack("48898424", slot)  # mov [rsp+disp32], rax
-            else:
-                self.hex("f20f5a4010")  # cvtsd2ss xmm0, [rax+16]
-                self.at_stack("f30f118424", slot)  # movss [rsp+disp32], xmm0
-            return
-        if type_ is BOOL:
-            self.hex("31c9")  # xor ecx, ecx
-            self.at_literal("483b05", id(False))  # cmp rax, [rip+…]
-            false = self.jump_if(_JE)
-            self.hex("ffc1")  # inc ecx
-            self.at_literal("483b05", id(True))  # cmp rax, [rip+…]
-            self.slow_if(_JNE)
-            self.here(false)
+            self.real(type_, numpys)
+            self.at_stack("f20f118424" if type_ is F64 else "f30f118424", slot)  # movsd/movss [rsp+disp32], xmm0
+        elif type_ is BOOL:
+            self.truth(numpys)
             self.at_stack("48898c24", slot)  # mov [rsp+disp32], rcx
-            return
-        self.expect_type(int)
+        else:
+            self.whole(type_, numpys)
+            self.at_stack("48898424", slot)  # mov [rsp+disp32], rax
+
+    def real(self, type_: Type, numpys: bool) -> None:
+        """xmm0 = the number in rax."""
+        own, other = ("f20f1040", "f30f5a40") if type_ is F64 else ("f30f1040", "f20f5a40")  # movsd and cvtss2sd, movss and cvtsd2ss xmm0, [rax+disp8]
+        of_double, of_single = (own, other) if type_ is F64 else (other, own)
+        self.hex("488b4808")  # mov rcx, [rax+8]
+        ends: list[int] = []
+        # (np.float64 is laid out as float is, of which it is a kind.)
+        for kind, load in ((float, of_double), (np.float64, of_double), (np.float32, of_single)) if numpys else ((float, of_double),):
+            without = self.if_type(kind)
+            self.hex(load)
+            self.out.append(_FLOAT_VALUE)
+            ends.append(self.jump())
+            self.here(without)
+        self.python_integer()
+        self.hex("f2480f2ac0")  # cvtsi2sd xmm0, rax
+        if type_ is F32:
+            self.hex("f20f5ac0")  # cvtsd2ss xmm0, xmm0
+        for end in ends:
+            self.here(end)
+
+    def truth(self, numpys: bool) -> None:
+        """ecx = the condition in rax."""
+        ends: list[int] = []
+        truths: list[object] = [False, True, np.False_, np.True_] if numpys else [False, True]
+        for truth in truths:
+            self.hex("31c9" if not truth else "b901000000")  # xor ecx, ecx; mov ecx, 1
+            self.at_literal("483b05", id(truth))  # cmp rax, [rip+…]
+            if truth is truths[-1]:
+                self.slow_if(_JNE)
+            else:
+                ends.append(self.jump_if(_JE))
+        for end in ends:
+            self.here(end)
+
+    def whole(self, type_: Type, numpys: bool) -> None:
+        """rax = the integer in rax, if the type holds it."""
+        self.hex("488b4808")  # mov rcx, [rax+8]
+        ends: list[int] = []
+        for kind in _WHOLE[type_] if numpys else ():
+            without = self.if_type(kind)
+            self.out += _READ[kind]
+            self.out.append(_FLOAT_VALUE)
+            if (type_, kind) not in _FITTING:
+                self.in_range(type_)
+            ends.append(self.jump())
+            self.here(without)
+        self.python_integer()
+        self.in_range(type_)
+        for end in ends:
+            self.here(end)
+
+    def python_integer(self) -> None:
+        """rax = the Python integer in rax, whose type is in rcx, if it is one and 64 bits hold it."""
+        self.at_literal("483b0d", id(int))  # cmp rcx, [rip+…]
+        self.slow_if(_JNE)
         self.hex("4889c7")  # mov rdi, rax
         self.at_stack("488db424", self.scratch)  # lea rsi, [rsp+disp32]
         self.call("PyLong_AsLongLongAndOverflow")
         self.at_stack("83bc24", self.scratch)  # cmp dword [rsp+disp32], …
         self.out.append(0)  # … 0
         self.slow_if(_JNE)
+
+    def in_range(self, type_: Type) -> None:
+        """Go on only if a type holds the number in rax."""
         if type_ is U64 or type_ is PTR:
             self.hex("4885c0")  # test rax, rax
             self.slow_if(_JS)
@@ -630,7 +722,6 @@ class _Maker:
             self.out += _NARROW[type_]
             self.hex("4839c1")  # cmp rcx, rax
             self.slow_if(_JNE)
-        self.at_stack("48898424", slot)  # mov [rsp+disp32], rax
 
     def load_and_call(self) -> int:
         """Arguments from the frame to where the convention wants them, and the call; the place of its displacement."""
