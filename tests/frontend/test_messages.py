@@ -251,13 +251,12 @@ def test_arguments_that_are_missing_wrong_or_in_each_others_place(expression: st
     [
         *(
             (f"x[i] {op} {b}", f"`{op}` of a condition (bool) and the number {b}: convert the condition, as in lw.i32(c)")
-            for op in ("+", "*", "-", "&", "==")
+            for op in ("%", "&", "==")
             for b in ("1", "2.0")
-            if b == "2.0" or op not in ("+", "-")
         ),
         ("lw.max(x[i], 1)", "`max` of a condition (bool) and the number 1"),
-        ("x[i] * lw.f32(2)", "`*` of a condition (bool) and f32: convert the condition, as in lw.f32(c)"),
-        ("n * x[i]", "`*` of a condition (bool) and i64: convert the condition, as in lw.i64(c)"),
+        ("x[i] % lw.f32(2)", "`%` of a condition (bool) and f32: convert the condition, as in lw.f32(c)"),
+        ("n & x[i]", "`&` of a condition (bool) and i64: convert the condition, as in lw.i64(c)"),
         ("x[i] + x[i]", "`+` is not available for conditions"),
         ("1", "the number 1 where a condition (bool) is needed: write True or False, or a comparison, as in x != 0"),
         ("lw.f32(x[i])", "an element of y is bool and the value f32: write a comparison, as in v != 0"),
@@ -271,20 +270,33 @@ def test_arrays_of_bool_in_arithmetic(loop: str, expression: str, message: str) 
     assert message in caught.value.message and caught.value.line == 4
 
 
-def test_conditions_are_counted_by_whole_numbers() -> None:
-    """As NumPy's are: True is 1."""
-    kernel = kernel_of("y[0] = 1 + x[0] - 3|for i in lw.lanes(1, len(x)):|    y[i] = x[i] + 1 - (x[i] - 2)", "lw.Array")
+def test_numbers_that_the_element_does_not_hold() -> None:
+    kernel = kernel_of("x[0] = 300", "lw.Array")
+    for dtype, bounds, value in ((np.uint8, "u8, which holds 0 to 255", 300), (np.int8, "i8, which holds -128 to 127", 300)):
+        with pytest.raises(lw.KernelTypeError, match=f"an element of x is {bounds}, and the value {value}"):
+            kernel(np.zeros(3, dtype), np.zeros(3, dtype), 1)
 
-    @lw.kernel
-    def typed(x: lw.Array[lw.bool_], z: lw.Array[lw.i64]):
-        z[0] = 1 + x[0] - 3
-        for i in range(1, len(x)):
-            z[i] = (x[i] + 1) * 10 + (5 - x[i])
 
-    x, z = np.array([True, False, True]), np.zeros(3, np.int64)
-    kernel(x, x.copy(), 1)
-    typed(x, z)
-    assert z.tolist() == [-1, 15, 24]
+@pytest.mark.parametrize("loop", ["range", "lw.lanes"])
+def test_conditions_are_numbers_beside_others(loop: str) -> None:
+    """As NumPy's are: True is 1, in the other's type; beside Python's numbers in that of 64 bits."""
+    text = (
+        "def k(x: lw.Array[lw.bool_], f: lw.Array[lw.f32], n: lw.Array[lw.i16], z: lw.Array[lw.f64, 2]):\n"
+        f"    for i in {loop}(len(x)):\n"
+        "        z[0, i] = (x[i] + 1) * 10 + (5 - x[i])\n"
+        "        z[1, i] = f[i] * x[i] + x[i]\n"
+        "        z[2, i] = (n[i] > 3) * n[i] - x[i]\n"
+        "        z[3, i] = (f[i] > 0.5) * 2.5 + 3 * x[i]\n"
+        "        z[4, i] = n[i] * x[i] * n[i]\n"
+    )
+    scope: dict[str, Any] = {"lw": lw}
+    exec(compile(text, "<conditions>", "exec"), scope)  # noqa: S102 (the text above)
+    x, f, n = np.arange(9) % 3 == 0, np.linspace(-1, 2, 9, dtype=np.float32), np.arange(9, dtype=np.int16) * 100
+    z, want = np.zeros((5, 9)), np.zeros((5, 9))
+    lw.kernel(scope["k"], source=text)(x, f, n, z)
+    with np.errstate(all="ignore"):
+        scope["k"](x, f, n, want)
+    assert z.tolist() == want.tolist()
 
 
 def test_half_precision_in_calls_and_signatures() -> None:

@@ -23,7 +23,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr
 from loopwright.ir.half_floats import is_half
 from loopwright.ir.ops import Op, mask_for
-from loopwright.types import BOOL, F32, F64, I64, KIND_BOOL, KIND_FLOAT, KIND_MASK, KIND_PTR, KIND_UINT, VOID, Type, mask_of, vector_of
+from loopwright.types import BOOL, F32, F64, I64, KIND_BOOL, KIND_FLOAT, KIND_MASK, KIND_PTR, KIND_UINT, VOID, Type, limits, mask_of, vector_of
 
 __all__ = ["Emitter", "by_squaring", "elementary"]
 
@@ -320,9 +320,9 @@ class Emitter(ValueEmitter):
                 return None, values
             # Only Python numbers: they have Python's own types.
             typed = F64 if any(type(v) is float for v in values) else BOOL if all(type(v) is bool for v in values) else I64
-        if typed is BOOL and op in COUNTS and (weak or any(type(v) is int for v in values)):
+        if typed is BOOL and op in COUNTS and (weak or any(type(v) is int or type(v) is float for v in values)):
             # Conditions are counted.
-            typed = I64
+            typed = F64 if any(_floating(v) for v in values) else I64
         elif typed.is_integer and TAKES[op.code][KIND_FLOAT] and any(_floating(v) for v in values):
             # As an integer array and a Python float do in NumPy.
             typed = F64
@@ -487,6 +487,10 @@ class Emitter(ValueEmitter):
     def assignable(self, value: Any, type_: Type, what: str) -> Value:
         """A value stored to a place of a given element type: converted, but never silently from float to integer."""
         if is_number(value):
+            if type(value) is int and type_.is_integer:
+                low, high = limits(type_)
+                if not low <= value <= high:
+                    self.fail(f"{what} is {type_}, which holds {low} to {high}, and the value {value if value.bit_length() < 1024 else 'far greater'}")
             return Value(self, self.number(type_, value), type_)
         if is_complex(value):
             self.fail(f"{what} is {type_} and the value {describe(value)}: take its part, as in z.real, or lw.abs(z)")

@@ -77,8 +77,8 @@ def _met_by_bf16(other: Type) -> Type:
     return BF16 if other.bits <= 8 else F32 if other.bits == 16 else F64
 
 
-#: What a condition is a number for beside an integer, 0 or 1.
-COUNTS: Final = (ops.ADD, ops.SUB)
+#: What a condition is a number for beside another, 0 or 1.
+COUNTS: Final = (ops.ADD, ops.SUB, ops.MUL)
 
 
 def meet(op: Op, a: Type, b: Type) -> Type:
@@ -90,7 +90,7 @@ def meet(op: Op, a: Type, b: Type) -> Type:
     if met is None or ((a is BOOL) != (b is BOOL) and met is not BOOL):
         if a is BOOL or b is BOOL:
             other = b if a is BOOL else a
-            if other.is_integer and op in COUNTS:
+            if (other.is_integer or other.is_float) and op in COUNTS:
                 return other
             raise KernelTypeError(f"`{name}` of a condition (bool) and {other}: convert the condition, as in lw.{other}(c)")
         raise KernelTypeError(f"`{name}` of {a} and {b}: convert one of them, as in lw.f64(x)")
