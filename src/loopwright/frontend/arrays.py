@@ -104,6 +104,14 @@ class StagedArray:
         return len(self.array.extents)
 
     @property
+    def size(self) -> Any:
+        """How many elements it has."""
+        count = self.shape[0]
+        for extent in self.shape[1:]:
+            count = count * extent
+        return count
+
+    @property
     def dtype(self) -> Type:
         """The element type; called, it converts: ``x.dtype(0)``."""
         element = self.array.element

@@ -32,7 +32,7 @@ from loopwright.frontend.state import ENDED, FALLS, RETURN, Activation, Edge, In
 from loopwright.ir import ops
 from loopwright.types import BOOL, COMPLEX128, F64, VOID, Type
 
-__all__ = ["Inner", "call", "outside_names", "reduce"]
+__all__ = ["Inner", "call", "inline", "outside_names", "reduce"]
 
 #: Functions inlined within each other at most: more is a recursion that does not end.
 DEPTH_LIMIT: Final = 64

@@ -251,8 +251,8 @@ class Value:
 
     def __bool__(self) -> bool:
         raise self.emitter.wrong(
-            f"a run-time value ({self.type}) has no truth value while compiling. In a kernel, if, while, and, or, not work on it directly "
-            "(but not `in`: write v == 1 or v == 2); in Python code that is called with it, and in the builder, write lw.select(condition, a, b), f.if_(condition), a & b, a | b, ~a"
+            f"a run-time value ({self.type}) has no truth value while compiling. In a kernel, if, while, and, or, not work on it directly; "
+            "in Python code that is called with it, and in the builder, write lw.select(condition, a, b), f.if_(condition), a & b, a | b, ~a"
         )
 
     def __int__(self) -> int:

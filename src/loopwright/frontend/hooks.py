@@ -8,23 +8,36 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from loopwright.errors import KernelTypeError
-from loopwright.frontend import constants, functions, loops
+from loopwright.frontend import constants, functions, loops, whole_numbers
 from loopwright.frontend.arrays import StagedArray
-from loopwright.frontend.calls import call, reduce
+from loopwright.frontend.calls import call, inline, reduce
 from loopwright.frontend.conditions import short_circuit
 from loopwright.frontend.entries import enumerated, zipped
 from loopwright.frontend.expr import Value, is_number, is_staged
 from loopwright.frontend.generators import GREATER, LESS, NOTHING, SOME
 from loopwright.frontend.merging import join, same
-from loopwright.frontend.parse import REDUCTIONS
+from loopwright.frontend.parse import REDUCTIONS, parse
 from loopwright.frontend.program import AND, OR
-from loopwright.frontend.rewrite import AND_HOOK, CALL_HOOK, CHAIN_HOOK, HOLD_HOOK, IF_HOOK, ITEM_HOOK, NEW_HOOK, NOT_HOOK, OR_HOOK, POWER_HOOK, REDUCE_HOOK
+from loopwright.frontend.rewrite import (
+    AND_HOOK,
+    CALL_HOOK,
+    CHAIN_HOOK,
+    HOLD_HOOK,
+    IF_HOOK,
+    IN_HOOK,
+    ITEM_HOOK,
+    NEW_HOOK,
+    NOT_HOOK,
+    OR_HOOK,
+    POWER_HOOK,
+    REDUCE_HOOK,
+)
 from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import Edge, Guarded
 from loopwright.frontend.tables import item
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr
-from loopwright.types import VOID
+from loopwright.types import I64, VOID
 
 __all__ = ["BUILTINS", "HOOKS"]
 
@@ -234,8 +247,43 @@ def _new(s: Staging) -> Callable[..., Any]:
     return s.new
 
 
+#: Staged where an integer is raised to an exponent of run time.
+_INTEGER_POWER: Final[Any] = whole_numbers.power
+
+
 def _power(s: Staging) -> Callable[..., Any]:
-    return constants.power
+    def power(a: Any, exponent: Any) -> Any:
+        if isinstance(exponent, Value) and exponent.type.is_integer and not exponent.type.lanes and _is_whole(a):
+            return inline(s, parse(_INTEGER_POWER), _INTEGER_POWER, (a, exponent), {})
+        return constants.power(a, exponent)
+
+    return power
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether something is an integer, known while compiling or not."""
+    if isinstance(value, Value):
+        return value.type.is_integer and not value.type.lanes
+    return type(value) is int or (constants.is_typed(value) and constants.type_of(value).is_integer)
+
+
+#: What has members that are numbers.
+_COLLECTIONS: Final = (tuple, list, set, frozenset, range, bytes, dict)
+
+
+def _contained(s: Staging) -> Callable[..., Any]:
+    def contained(value: Any, members: Any) -> Any:
+        if isinstance(members, StagedArray):
+            s.emitter.fail(f"`in` of an array: write any(v == x for x in {members.name})")
+        if not isinstance(members, _COLLECTIONS) or not (isinstance(value, Value) or (type(members) in (tuple, list) and is_staged(tuple(members)))):
+            return value in members
+        if type(members) is range and members and isinstance(value, Value) and value.type.is_integer:
+            low, high, step = min(members), max(members), abs(members.step)
+            inside = functions.all([value >= low, value <= high])
+            return inside if step == 1 else inside & ((I64(value) - low) % step == 0)
+        return functions.any([value == member for member in members])
+
+    return contained
 
 
 #: What makes each hook for a kernel being staged.
@@ -251,6 +299,7 @@ HOOKS: Final[dict[str, Callable[[Staging], Callable[..., Any]]]] = {
     POWER_HOOK: _power,
     NEW_HOOK: _new,
     ITEM_HOOK: item,
+    IN_HOOK: _contained,
 }
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final, NoReturn
 
 from loopwright.errors import KernelSyntaxError
 from loopwright.frontend.flow import RESULT, analyse
+from loopwright.frontend.loop_else import without_else
 from loopwright.frontend.matching import without_matches
 from loopwright.frontend.program import (
     AND,
@@ -361,10 +362,10 @@ class _Parser:
         return made
 
     def block(self, body: list[ast.stmt]) -> list[Stmt]:
-        return [self.statement(node) for node in _else_the_rest(without_matches(body, self.refuse))]
+        return [self.statement(node) for node in _else_the_rest(without_else(without_matches(body, self.refuse)))]
 
     def loop_body(self, body: list[ast.stmt]) -> list[Stmt]:
-        return self.block(_without_last_continue(_else_the_rest(without_matches(body, self.refuse))))
+        return self.block(_without_last_continue(_else_the_rest(without_else(without_matches(body, self.refuse)))))
 
     def expression(self, node: ast.expr, reads: set[str]) -> CodeType:
         """The code object of an expression; the names that it reads are added to ``reads``."""
@@ -403,12 +404,7 @@ class _Parser:
         made.head = reads
         return made
 
-    def no_else(self, node: ast.While | ast.For) -> None:
-        if node.orelse:
-            self.refuse(node.orelse[0], "`else` after a loop", "set a variable before `break` and test it after the loop")
-
     def _while(self, node: ast.While) -> Stmt:
-        self.no_else(node)
         reads: set[str] = set()
         forever = isinstance(node.test, ast.Constant) and bool(node.test.value)
         made = While(node.lineno, self.test(node.test, reads), self.loop_body(node.body), forever)
@@ -419,7 +415,6 @@ class _Parser:
         return made
 
     def _for(self, node: ast.For) -> Stmt:
-        self.no_else(node)
         reads: set[str] = set()
         writes: set[str] = set()
         iterable = self.expression(node.iter, reads)

@@ -21,6 +21,7 @@ __all__ = [
     "CHAIN_HOOK",
     "HOLD_HOOK",
     "IF_HOOK",
+    "IN_HOOK",
     "NEW_HOOK",
     "NOT_HOOK",
     "OR_HOOK",
@@ -41,6 +42,7 @@ POWER_HOOK: Final = "__lw_power__"
 NEW_HOOK: Final = "__lw_new__"
 ITEM_HOOK: Final = "__lw_item__"
 REDUCE_HOOK: Final = "__lw_reduce__"
+IN_HOOK: Final = "__lw_in__"
 
 _LOAD: Final = ast.Load()
 _Node = TypeVar("_Node", bound=ast.expr | ast.keyword)
@@ -163,6 +165,9 @@ class Rewriter(ast.NodeVisitor):
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         left: ast.expr = self.visit(node.left)
         rights: list[ast.expr] = [self.visit(part) for part in node.comparators]
+        if len(rights) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+            found = self._hook(node, IN_HOOK, [left, rights[0]])
+            return found if isinstance(node.ops[0], ast.In) else self._hook(node, NOT_HOOK, [found])
         if len(rights) == 1:
             return _at(ast.Compare(left, node.ops, rights), node)
         names: list[ast.expr] = []

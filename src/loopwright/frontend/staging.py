@@ -227,9 +227,8 @@ def _plainer(message: str) -> str:
 def _no_attribute(error: AttributeError) -> str:
     owner, name = error.obj, error.name or ""
     if isinstance(owner, StagedArray):
-        size = f"len({owner.name})" if owner.ndim == 1 else " * ".join([f"{owner.name}.shape[{k}]" for k in range(owner.ndim)])
-        instead = f"write {size}" if name == "size" else f"write a loop over {owner.name}[{', '.join('ijklmnop'[: owner.ndim])}]"
-        return f"the array {owner.name} has no `.{name}` in a kernel, only shape, ndim, dtype and len({owner.name}): {instead}"
+        instead = f"write a loop over {owner.name}[{', '.join('ijklmnop'[: owner.ndim])}]"
+        return f"the array {owner.name} has no `.{name}` in a kernel, only shape, size, ndim, dtype and len({owner.name}): {instead}"
     if isinstance(owner, Value):
         return f"a run-time value ({owner.type}) has no `.{name}`: it is a number; there are operators, the functions of lw, and conversions such as lw.i32(v)"
     if isinstance(owner, ModuleType) and owner.__name__ == "loopwright":

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["gcd", "lcm"]
+__all__ = ["gcd", "lcm", "power"]
 
 
 def gcd(a: Any, b: Any) -> Any:
@@ -29,3 +29,15 @@ def lcm(a: Any, b: Any) -> Any:
         x, y = y, x % y
     # (Division by 0 gives 0.)
     return a // x * b
+
+
+def power(a: Any, n: Any) -> Any:
+    """``a ** n`` by squaring, in the type at which both meet; 1 for a negative ``n``, which NumPy refuses."""
+    base = a + (n - n)
+    result = (base - base) + 1
+    while n > 0:
+        if n & 1 == 1:
+            result = result * base
+        base = base * base
+        n = n >> 1
+    return result
