@@ -49,7 +49,7 @@ CPU: Final[tuple[Pass, ...]] = (
     Pass(
         "promote",
         promote.run,
-        "local arrays whose indices are all known to variables; what is written in wider integers than it needs, rotations written as shifts, and loops through the bits of a number, to the operations they are; under `fastmath` divisions by roots, and by what a loop does not change, to products, and sums of products with a common factor to one",
+        "local arrays whose indices are all known to variables; what is written in wider integers than it needs, rotations written as shifts, and loops through the bits of a number, to the operations they are; terms of sums of integers that are multiples by one constant to one multiple; under `fastmath` divisions by roots, and by what a loop does not change, to products, and sums of products with a common factor to one",
         "local arrays lie on the stack",
     ),
     Pass(

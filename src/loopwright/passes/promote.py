@@ -3,7 +3,7 @@
 What LLVM calls scalar replacement of aggregates: the elements are followed by value, carried round loops in registers, and become vectors, like every other
 variable.
 
-What is written in wider integers than it needs, or as shifts, becomes the operation that it is (``idioms.py``), after branches on two bounds of one number have been joined (``joined_tests.py``); under ``fastmath`` what is divided by a root is multiplied with its reciprocal (``roots.py``), and
+What is written in wider integers than it needs, or as shifts, becomes the operation that it is (``idioms.py``), after branches on two bounds of one number have been joined (``joined_tests.py``); of a sum of integers terms that are multiples by one constant are one (``multiples.py``); under ``fastmath`` what is divided by a root is multiplied with its reciprocal (``roots.py``), and
 what is divided by the same in all iterations of a loop as well (``reciprocals.py``); sums of products with a common factor are one product (``factors.py``).
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from loopwright.ir import ops
 from loopwright.ir.function import Array, Function, Instr, Mem
-from loopwright.passes import bit_loops, factors, idioms, joined_tests, reciprocals, roots
+from loopwright.passes import bit_loops, factors, idioms, joined_tests, multiples, reciprocals, roots
 from loopwright.targets.target import Target
 from loopwright.types import VOID, Type
 
@@ -29,6 +29,7 @@ def run(f: Function, target: Target) -> None:
     bit_loops.run(f)
     joined_tests.run(f)
     idioms.run(f)
+    multiples.run(f)
     if f.options.fastmath:
         roots.run(f, target)
         reciprocals.run(f)

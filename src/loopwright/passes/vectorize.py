@@ -342,8 +342,9 @@ def _split(
     alternatives = _near(f, target, shapes, leaves) if carried is None else []
     if alternatives:
         stop = f.register(I64, "stop", True)
-        narrow = any(array.element.bits <= 16 for array in f.arrays if array.strides and array.strides[-1] in alternatives[0])
-        _versions(f, target, shapes, leaves, span, alternatives, stop, out, lo, narrow)
+        # (Bytes that are further apart are better taken one by one as they are than out of vectors, and several versions of a loop are enough.)
+        only = len(alternatives) > 2 or any(array.element.bits <= 16 for array in f.arrays if array.strides and array.strides[-1] in alternatives[0])
+        _versions(f, target, shapes, leaves, span, alternatives, stop, out, lo, only)
     else:
         if rows is not None:
             head.args[1] = rows.end(f, lo, hi, line, out)
@@ -365,13 +366,12 @@ def _versions(
     stop: int,
     out: list[Instr],
     lo: int,
-    narrow: bool,
+    only: bool,
 ) -> None:
-    """Vectors for each of several alternatives of what distances are, and, if the elements are not ``narrow``, for all others; where they stop is in ``stop``, ``lo`` where they begin."""
+    """Vectors for each of several alternatives of what distances are, and, unless ``only`` for these, for all others; where they stop is in ``stop``, ``lo`` where they begin."""
     line = f.code[span[0]].line
     if not alternatives:
-        # (Bytes that are further apart are better taken one by one as they are than out of vectors.)
-        end = lo if narrow else VectorLoop(f, target, shapes, leaves, span, out, True).write()
+        end = lo if only else VectorLoop(f, target, shapes, leaves, span, out, True).write()
         out.append(Instr(ops.COPY, I64, stop, [end], 0, line))
         return
     holds = NONE
@@ -387,7 +387,7 @@ def _versions(
     out.append(Instr(ops.COPY, I64, stop, [end], 0, line))
     out.append(Instr(ops.ELSE, VOID, NONE, [], 0, line))
     other: list[Instr] = []
-    _versions(f, target, shapes, leaves, span, alternatives[1:], stop, other, lo, narrow)
+    _versions(f, target, shapes, leaves, span, alternatives[1:], stop, other, lo, only)
     # (With registers of its own.)
     clone(f, other, {}, out)
     out.append(Instr(ops.END, VOID, NONE, [], 0, line))
