@@ -196,7 +196,7 @@ def float_index(x: lw.Array):
 
 @refused(lw.KernelTypeError, "lw.range(len(x))")
 def iterating_over_an_array(x: lw.Array):
-    for v in list(x):
+    for v in x:
         pass
 
 

@@ -12,7 +12,6 @@ from loopwright.frontend import constants, functions, loops, whole_numbers
 from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.calls import call, inline, reduce
 from loopwright.frontend.conditions import short_circuit
-from loopwright.frontend.entries import enumerated, zipped
 from loopwright.frontend.expr import Value, is_number, is_staged
 from loopwright.frontend.generators import GREATER, LESS, NOTHING, SOME
 from loopwright.frontend.merging import join, same
@@ -145,8 +144,6 @@ BUILTINS: Final[dict[str, Any]] = {
     "max": _greatest,
     "abs": _abs,
     "pow": _pow,
-    "enumerate": enumerated,
-    "zip": zipped,
     "any": _any,
     "all": _all,
     NOTHING: _NOTHING,

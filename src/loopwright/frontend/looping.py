@@ -12,7 +12,6 @@ from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.assigning import bind
 from loopwright.frontend.conditions import compound_value, decide, leave_unless
 from loopwright.frontend.containers import close, enter
-from loopwright.frontend.entries import Entries, entries_of
 from loopwright.frontend.expr import Value, Weak, describe, is_number
 from loopwright.frontend.lanes import stage_lanes
 from loopwright.frontend.loops import Lanes, Range
@@ -44,11 +43,7 @@ def stage_for(s: Staging, stmt: For) -> int:
         return stage_range(s, stmt, iterable)
     if kind is Lanes:
         return stage_lanes(s, stmt, iterable)
-    if kind is StagedArray:
-        iterable = entries_of(iterable)
-    if isinstance(iterable, Entries):
-        return stage_range(s, stmt, Range(0, iterable.length, 1), None, iterable)
-    if isinstance(iterable, Value):
+    if isinstance(iterable, (Value, StagedArray)):
         iter(iterable)
     if kind is range and _does_the_same(s, stmt, iterable):
         return _at_run_time(s, stmt, iterable)
@@ -279,8 +274,8 @@ def _end_counting(s: Staging, counts: dict[str, Count]) -> None:
     s.counts += [(env[name], count) for name, count in counts.items() if isinstance(env.get(name), Weak)]
 
 
-def stage_range(s: Staging, stmt: For, spec: Range, count: Count | None = None, entries: Entries | None = None) -> int:
-    """A range of the generated code; with ``count`` one of Python's, whose number has a type only for that; with ``entries`` the elements of arrays by it."""
+def stage_range(s: Staging, stmt: For, spec: Range, count: Count | None = None) -> int:
+    """A range of the generated code; with ``count`` one of Python's, whose number has a type only for that."""
     emitter = s.emitter
     step = spec.step
     if not isinstance(step, Value) and not is_number(step):
@@ -295,8 +290,7 @@ def stage_range(s: Staging, stmt: For, spec: Range, count: Count | None = None, 
         emitter.fail(f"the step of lw.range must be an integer, not {step!r}")
     if step == 0:
         emitter.fail("the step of lw.range must not be 0")
-    target = stmt.target
-    if not isinstance(target, NameTarget) and entries is None:
+    if not isinstance(stmt.target, NameTarget):
         emitter.fail("`for` over lw.range takes one name")
     lo = emitter.snapshot(emitter.index(spec.lo, "a bound of lw.range"))
     hi = emitter.snapshot(emitter.index(spec.hi, "a bound of lw.range"))
@@ -309,14 +303,11 @@ def stage_range(s: Staging, stmt: For, spec: Range, count: Count | None = None, 
     branches = len(emitter.branches)
     if stmt.breaks:
         loop.exit = emitter.open(ops.BLOCK, VOID, [])
-    index = emitter.f.register(I64, target.name if isinstance(target, NameTarget) and entries is None else "")
+    index = emitter.f.register(I64, stmt.target.name)
     if count is not None:
         s.numbers[index] = count
     loop.next = emitter.open(ops.FOR, VOID, [lo.operand, hi.operand, emitter.number(I64, step)], index)
-    if entries is not None:
-        bind(s, target, entries.entry(Value(emitter, index, I64)))
-    elif isinstance(target, NameTarget):
-        assign(s, target.name, Value(emitter, index, I64))
+    assign(s, stmt.target.name, Value(emitter, index, I64))
     loop_body(s, stmt, loop)
     s.at(stmt.line)
     emitter.close()
