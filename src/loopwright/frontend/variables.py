@@ -65,6 +65,10 @@ def write(s: Staging, sticky: Any, value: Any, fresh: bool) -> None:
         why: str | None = getattr(variable, "why", None)
         if why is not None:
             emitter.fail(why)
+        if variable is None:
+            emitter.fail(
+                f"`{name}` is None before a loop that runs at run time, and a number in it: begin with a number, as in {name} = 0, that stands for none"
+            )
         emitter.fail(f"`{name}` is a Python value ({shown(variable)}) and cannot change in a loop that runs at run time: only numbers can")
     open_ = isinstance(variable, Weak) and variable.open
     if is_number(value):
