@@ -46,6 +46,8 @@ STAGING = (
     "steps",
     "tables",
     "variables",
+    "views",
+    "walks",
 )
 
 #: Left to the interpreter: what no compilation runs.

@@ -10,6 +10,7 @@ import numpy as np
 from loopwright.frontend.complex_numbers import Complex, as_pair
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Value, describe
+from loopwright.frontend.views import View, count, narrowed, placed, takes_part, transposed, whole
 from loopwright.ir import function as ir
 from loopwright.ir import ops
 from loopwright.ir.ops import mask_for
@@ -70,25 +71,36 @@ class StagedArray:
         number: its number in the function.
         shape: the extents: run-time i64 values, or Python's numbers of a local array.
         pairs: its elements are complex numbers, two neighbours each.
+        view: the part of it that is meant; None for all.
     """
 
-    __slots__ = ("_shape", "array", "emitter", "number", "pairs")
+    __slots__ = ("_shape", "array", "emitter", "number", "pairs", "view")
     __staged__: ClassVar = True
     __array_ufunc__: ClassVar = None
 
-    def __init__(self, emitter: Emitter, array: ir.Array, number: int, pairs: bool = False) -> None:
+    #: Said where it would have to become another one in a loop that runs at run time.
+    why: ClassVar = "a name that stands for an array, or for a part of one, cannot change in a loop that runs at run time and be read in the next step, or behind it: use the indices"
+
+    def __init__(
+        self, emitter: Emitter, array: ir.Array, number: int, pairs: bool = False, view: View | None = None, shape: tuple[Any, ...] | None = None
+    ) -> None:
         self.emitter = emitter
         self.array = array
         self.number = number
         self.pairs = pairs
-        self._shape: tuple[Any, ...] | None = None
-        if pairs:
+        self.view = view
+        self._shape: tuple[Any, ...] | None = shape
+        if pairs and shape is None:
             # At once: what asks for it first may stand under a condition.
-            columns = self.shape[-1]
-            self._shape = (*self.shape[:-1], columns >> 1)
+            columns = self.all_extents()[-1]
+            self._shape = (*self.all_extents()[:-1], columns >> 1)
 
     @property
     def shape(self) -> tuple[Any, ...]:
+        return self.view.shape if self.view is not None else self.all_extents()
+
+    def all_extents(self) -> tuple[Any, ...]:
+        """The extents of the array, of which this may be a part."""
         known = self._shape
         if known is None:
             emitter, array = self.emitter, self.array
@@ -101,7 +113,27 @@ class StagedArray:
 
     @property
     def ndim(self) -> int:
-        return len(self.array.extents)
+        return len(self.array.extents) if self.view is None else len(self.view.axes)
+
+    @property
+    def size(self) -> Any:
+        """How many elements there are."""
+        number = self.shape[0]
+        for extent in self.shape[1:]:
+            number = number * extent
+        return number
+
+    @property
+    def T(self) -> StagedArray:
+        """The same with rows for columns."""
+        return self._part(transposed(self.all()))
+
+    def all(self) -> View:
+        """What this is of the array."""
+        return self.view if self.view is not None else whole(self.all_extents())
+
+    def _part(self, view: View) -> StagedArray:
+        return StagedArray(self.emitter, self.array, self.number, self.pairs, view, self.all_extents())
 
     @property
     def size(self) -> Any:
@@ -156,6 +188,8 @@ class StagedArray:
     def __getitem__(self, index: Any) -> Any:
         element = self.array.element
         emitter = self.emitter
+        if (type(index) is not Value or len(self.array.extents) > 1) and takes_part(index, self.ndim):
+            return self._part(narrowed(emitter, self.all(), index, self.array.name))
         if self.pairs:
             return Complex(emitter, *[emitter.value(ops.LOAD, element, operands, element, VOID, self.number) for operands in self._parts_of(index)])
         if element is BOOL:
@@ -165,6 +199,8 @@ class StagedArray:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         emitter, array = self.emitter, self.array
+        if (type(index) is not Value or len(array.extents) > 1) and takes_part(index, self.ndim):
+            emitter.fail(f"a part of {array.name} is stored to as a whole: kernels work on elements; loop over the elements, and store each")
         if self.pairs:
             self._set_pair(index, value)
             return
@@ -264,6 +300,8 @@ class StagedArray:
         rank = len(self.array.extents)
         if self.pairs and lanes:
             emitter.fail(f"{self.array.name} is an array of {self.dtype}, of which no vectors are loaded and stored: use a loop over lanes of a kernel")
+        if self.view is not None:
+            items = self._indices_in_all(items)
         # The usual case first: run-time values of the index type.
         if emitter.errors < 0 and len(items) == rank:
             usual: list[int] = []
@@ -275,23 +313,16 @@ class StagedArray:
                 return usual
         name = self.array.name
         if len(items) != rank:
-            indices = "1 index" if rank == 1 else f"{rank} indices"
-            emitter.fail(
-                f"{name} has {rank} dimension{'s' if rank > 1 else ''}: it takes {indices}, as in {name}[{', '.join('ijklmnop'[:rank])}], not {len(items)}"
-            )
+            self.miscounted(items)
         operands: list[int] = []
         position = -1
         for item in items:
             position += 1
             if type(item) is int or isinstance(item, np.integer):
-                item = int(item)
-                if item < 0:
-                    size = f"len({name})" if position == 0 else f"{name}.shape[{position}]"
-                    emitter.fail(f"{name}[{item}]: an index does not count from the end; write {name}[{size} - {-item}]")
-                if self.array.size and item >= self.shape[position]:
-                    emitter.fail(f"{name}[{item}]: {name} has {self.shape[position]} elements" + (f" along dimension {position}" if rank > 1 else ""))
-                operands.append(emitter.number(I64, item))
-                continue
+                item = count(emitter, item, self.all_extents()[position], name, position)
+                if type(item) is int:
+                    operands.append(emitter.number(I64, item))
+                    continue
             if not isinstance(item, Value):
                 kind = "a slice" if isinstance(item, slice) or item is Ellipsis else type(item).__name__
                 emitter.fail(f"{name} is indexed with {kind}: an index must be an integer; loop over the elements instead")
@@ -300,6 +331,26 @@ class StagedArray:
             self._check(operands, lanes)
         return operands
 
+    def miscounted(self, items: tuple[Any, ...]) -> NoReturn:
+        """Say that there is another number of indices than of dimensions."""
+        name, rank = self.array.name, self.ndim
+        indices = "1 index" if rank == 1 else f"{rank} indices"
+        self.emitter.fail(
+            f"{name} has {rank} dimension{'s' if rank > 1 else ''}: it takes {indices}, as in {name}[{', '.join('ijklmnop'[:rank])}], not {len(items)}"
+        )
+
+    def _indices_in_all(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The indices in the array of an element of this part, which checked mode looks for in the part first."""
+        emitter, view = self.emitter, self.view
+        assert view is not None
+        if len(items) != len(view.axes):
+            self.miscounted(items)
+        if emitter.errors >= 0:
+            for item, axis in zip(items, view.axes, strict=True):
+                if axis.cut and isinstance(item, Value):
+                    self._check_end(emitter.index(item).operand, emitter.operand(axis.extent, I64), axis.dimension)
+        return placed(emitter, view, items, self.array.name)
+
     def _check(self, operands: list[int], lanes: int) -> None:
         """Checked mode: before an access (of ``lanes`` elements), report an index outside the array and return."""
         emitter = self.emitter
@@ -307,19 +358,24 @@ class StagedArray:
         dimension = -1
         extents = list(self.array.extents)
         if self.pairs:
-            extents[-1] = emitter.operand(self.shape[-1], I64)
+            extents[-1] = emitter.operand(self.all_extents()[-1], I64)
         for operand, extent in zip(operands, extents, strict=True):
             dimension += 1
             ends = [operand]
             if lanes > 1 and dimension == len(operands) - 1:
                 ends.append(emitter.define(ops.ADD, I64, [operand, f.const(I64, lanes - 1)], I64))
             for end in ends:
-                # As unsigned numbers: a negative index is a large one.
-                a = emitter.define(ops.CONVERT, U64, [end], U64, I64)
-                b = emitter.define(ops.CONVERT, U64, [extent], U64, I64)
-                bad = emitter.define(ops.GE, U64, [a, b], BOOL)
-                emitter.open(ops.IF, VOID, [bad])
-                number = len(f.sites)
-                f.sites.append(ir.Site(self.array.name, dimension, emitter.line, emitter.staging.place() if emitter.staging is not None else ""))
-                emitter.emit(ops.FAIL, VOID, [emitter.errors, end, extent], number)
-                emitter.close()
+                self._check_end(end, extent, dimension)
+
+    def _check_end(self, end: int, extent: int, dimension: int) -> None:
+        emitter = self.emitter
+        f = emitter.f
+        # As unsigned numbers: a negative index is a large one.
+        a = emitter.define(ops.CONVERT, U64, [end], U64, I64)
+        b = emitter.define(ops.CONVERT, U64, [extent], U64, I64)
+        bad = emitter.define(ops.GE, U64, [a, b], BOOL)
+        emitter.open(ops.IF, VOID, [bad])
+        number = len(f.sites)
+        f.sites.append(ir.Site(self.array.name, dimension, emitter.line, emitter.staging.place() if emitter.staging is not None else ""))
+        emitter.emit(ops.FAIL, VOID, [emitter.errors, end, extent], number)
+        emitter.close()

@@ -396,6 +396,8 @@ class Function:
     def load(self, array: StagedArray, *index: Any, lanes: int = 0, mask: Value | None = None) -> Value:
         """An element, or ``lanes`` consecutive ones along the last dimension; with a mask, those it allows (others are 0)."""
         self._require_array(array, "f.load(f.x, i)")
+        if len(index) != array.ndim:
+            array.miscounted(index)
         return array.load_vector(index, self._lanes(lanes), mask) if lanes != 0 else array[index]
 
     def _require_array(self, array: Any, example: str) -> None:

@@ -29,6 +29,7 @@ from loopwright.frontend.program import Parsed
 from loopwright.frontend.source import why_not
 from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import ENDED, FALLS, RETURN, Activation, Edge, Inlined
+from loopwright.frontend.walks import walk_made
 from loopwright.ir import ops
 from loopwright.types import BOOL, COMPLEX128, F64, VOID, Type
 
@@ -74,6 +75,10 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
             if parsed is not None:
                 return inline(s, parsed, function, args, named)
     elif kind is type:
+        if function is enumerate or function is zip or function is reversed:
+            walk = walk_made(s.emitter, function, args, named)
+            if walk is not None:
+                return walk
         # None of the following: a class is called as it is, but for what Python converts numbers with.
         if (function is int or function is float or function is bool) and len(args) == 1 and not named and isinstance(args[0], Value):
             return _as_python(function, args[0])

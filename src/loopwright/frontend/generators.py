@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from typing import Final
 
-__all__ = ["GREATER", "LESS", "NOTHING", "SOME", "beside", "function_for", "reducer"]
+__all__ = ["GREATER", "LESS", "NOTHING", "SOME", "beside", "function_for", "function_of_elements", "reducer", "reducer_of_elements"]
 
 #: The names of what gives the less and the greater one of two, of which the first may be nothing.
 LESS: Final = "__lw_less__"
@@ -41,6 +41,14 @@ _LOOPS_OF_LISTS: Final = {
     "any": ("result = False", "if VALUE:\n    result = True", "return result"),
     "all": ("result = True", "if not VALUE:\n    result = False", "return result"),
 }
+#: The same of an array, whose least element is sought from the first one on: of none there is none.
+_LOOPS_OF_ARRAYS: Final = {
+    "min": ("result = ALL[0]", f"result = {LESS}(result, VALUE)", "return result"),
+    "max": ("result = ALL[0]", f"result = {GREATER}(result, VALUE)", "return result"),
+}
+#: What the function that goes through an array calls it, and an element.
+_ALL: Final = "values"
+_EACH: Final = "value_"
 
 
 def reducer(node: ast.Call) -> str:
@@ -51,11 +59,23 @@ def reducer(node: ast.Call) -> str:
         return ""
     if any(part.is_async for part in node.args[0].generators):
         return ""
+    return name if _well_given(node, name) else ""
+
+
+def reducer_of_elements(node: ast.Call) -> str:
+    """The same of a call that is given one thing to go through, which may turn out to be an array."""
+    func = node.func
+    name = func.id if isinstance(func, ast.Name) else func.attr if isinstance(func, ast.Attribute) else ""
+    if name not in _LOOPS or not node.args or any(isinstance(arg, ast.Starred) for arg in node.args):
+        return ""
+    return name if _well_given(node, name) else ""
+
+
+def _well_given(node: ast.Call, name: str) -> bool:
+    """Whether a call is given nothing besides but what the function takes."""
     given, by_position = _BESIDE.get(name, ("", False))
     positions = len(node.args) - 1
-    if positions > by_position or any(keyword.arg != given for keyword in node.keywords) or positions + len(node.keywords) > 1:
-        return ""
-    return name
+    return positions <= by_position and all(keyword.arg == given for keyword in node.keywords) and positions + len(node.keywords) <= 1
 
 
 def beside(node: ast.Call) -> ast.expr | None:
@@ -79,6 +99,8 @@ class _Placed(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if node.id == "VALUE":
             return self.value
+        if node.id == "ALL":
+            return ast.copy_location(ast.Name(_ALL, node.ctx), self.place)
         return ast.copy_location(ast.Name(self.free(node.id), node.ctx), self.place)
 
     def statements(self, text: str) -> list[ast.stmt]:
@@ -90,13 +112,24 @@ class _Placed(ast.NodeTransformer):
         return made
 
 
-def function_for(name: str, node: ast.Call, names: list[str]) -> ast.FunctionDef:
+def function_of_elements(name: str, node: ast.Call) -> ast.FunctionDef:
+    """The function that goes through an array; its parameters are the array, and what is given besides."""
+    each = ast.comprehension(ast.Name(_EACH, ast.Store()), ast.Name(_ALL, ast.Load()), [], 0)
+    generator = ast.GeneratorExp(ast.Name(_EACH, ast.Load()), [each])
+    made = ast.Call(node.func, [generator, *node.args[1:]], node.keywords)
+    for part in (made, generator, *ast.walk(generator)):
+        ast.copy_location(part, node)
+    return function_for(name, made, [_ALL], True)
+
+
+def function_for(name: str, node: ast.Call, names: list[str], array: bool = False) -> ast.FunctionDef:
     """The function that goes through what a call is given.
 
     Args:
         name: of the function that is called.
         node: the call.
         names: what the comprehension reads of the names around it. They are the parameters; behind them comes what is given besides.
+        array: it goes through an array.
     """
     comprehension = node.args[0]
     assert isinstance(comprehension, (ast.GeneratorExp, ast.ListComp))
@@ -109,6 +142,8 @@ def function_for(name: str, node: ast.Call, names: list[str]) -> ast.FunctionDef
         params.append(placed.free(_BESIDE[name][0]))
     elif isinstance(comprehension, ast.ListComp) and name in _LOOPS_OF_LISTS:
         loops = _LOOPS_OF_LISTS
+    elif array and name in _LOOPS_OF_ARRAYS:
+        loops = _LOOPS_OF_ARRAYS
     before, inside, behind = loops[name]
     body = placed.statements(inside)
     for part in reversed(comprehension.generators):

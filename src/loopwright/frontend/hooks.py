@@ -21,6 +21,7 @@ from loopwright.frontend.rewrite import (
     AND_HOOK,
     CALL_HOOK,
     CHAIN_HOOK,
+    ELEMENTS_HOOK,
     HOLD_HOOK,
     IF_HOOK,
     IN_HOOK,
@@ -34,6 +35,7 @@ from loopwright.frontend.rewrite import (
 from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import Edge, Guarded
 from loopwright.frontend.tables import item
+from loopwright.frontend.walks import goes_through
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr
 from loopwright.types import I64, VOID
@@ -236,6 +238,21 @@ def _reduced(s: Staging) -> Callable[..., Any]:
     return reduced
 
 
+def _of_elements(s: Staging) -> Callable[..., Any]:
+    def of_elements(function: Any, number: int, values: Any, *args: Any, **named: Any) -> Any:
+        parsed = REDUCTIONS[number]
+        if not goes_through(values) or function not in _REDUCERS.get(parsed.name, ()):
+            return call(s, function, (values, *args), named)
+        if not isinstance(values, StagedArray):
+            # (A range has no first element to start from.)
+            return reduce(s, parsed, (values, *args, *named.values())) if parsed.name not in ("min", "max") else call(s, function, (values, *args), named)
+        if values.ndim > 1:
+            s.emitter.fail(f"{parsed.name}() of {values.name}, which has {values.ndim} dimensions here: loop over its rows, as in for row in {values.name}")
+        return reduce(s, parsed, (values, *args, *named.values()))
+
+    return of_elements
+
+
 def _hold(s: Staging) -> Callable[..., Any]:
     return s.emitter.snapshot
 
@@ -292,6 +309,7 @@ HOOKS: Final[dict[str, Callable[[Staging], Callable[..., Any]]]] = {
     CHAIN_HOOK: _chained,
     CALL_HOOK: _called,
     REDUCE_HOOK: _reduced,
+    ELEMENTS_HOOK: _of_elements,
     HOLD_HOOK: _hold,
     POWER_HOOK: _power,
     NEW_HOOK: _new,

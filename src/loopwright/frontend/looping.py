@@ -16,12 +16,13 @@ from loopwright.frontend.expr import Value, Weak, describe, is_number
 from loopwright.frontend.lanes import stage_lanes
 from loopwright.frontend.loops import Lanes, Range
 from loopwright.frontend.merging import leaving, merge
-from loopwright.frontend.program import AND, For, LoopStmt, NameTarget, While
+from loopwright.frontend.program import AND, For, LoopStmt, NameTarget, Target, TupleTarget, While
 from loopwright.frontend.python_ranges import FEWEST_LEFT, MANY, counters, counts_only, dense, hands_on_numbers, holds_loops, is_dense, once, unrolled
 from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, RETURN, UNROLL_LIMIT, Compound, Count, Edge, Guarded, LoopState
 from loopwright.frontend.steps import MAYBE_NEVER, finish, loop_body
 from loopwright.frontend.variables import assign, carry, release
+from loopwright.frontend.walks import Elements, Walk, walk_through
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
 from loopwright.types import BOOL, I64, VOID
@@ -33,6 +34,8 @@ __all__ = ["stage_for", "stage_range", "stage_while"]
 FOR_LIMIT = 1_000_000
 #: Most instructions that one such loop makes; they take some ten seconds to compile.
 GROWTH_LIMIT = 200_000
+#: A local array of so many elements is gone through while compiling, so that they can be variables.
+FEW_ELEMENTS = 16
 
 
 def stage_for(s: Staging, stmt: For) -> int:
@@ -43,7 +46,9 @@ def stage_for(s: Staging, stmt: For) -> int:
         return stage_range(s, stmt, iterable)
     if kind is Lanes:
         return stage_lanes(s, stmt, iterable)
-    if isinstance(iterable, (Value, StagedArray)):
+    if isinstance(iterable, (StagedArray, Walk)):
+        return _walked(s, stmt, walk_through(s.emitter, iterable))
+    if isinstance(iterable, Value):
         iter(iterable)
     if kind is range and _does_the_same(s, stmt, iterable):
         return _at_run_time(s, stmt, iterable)
@@ -52,6 +57,13 @@ def stage_for(s: Staging, stmt: For) -> int:
     except TypeError:
         s.emitter.fail(f"`for` over {kind.__name__}: loop over lw.range(…), lw.lanes(…), or a Python value that can be iterated over")
     return _unrolled(s, stmt, items, iterable if kind is range else range(0))
+
+
+def _walked(s: Staging, stmt: For, walk: Walk) -> int:
+    """A loop over the elements of arrays."""
+    if type(walk.length) is int and walk.length <= FEW_ELEMENTS:
+        return _unrolled(s, stmt, Elements(walk), range(0))
+    return stage_range(s, stmt, Range(0, walk.length, 1), None, walk)
 
 
 def _does_the_same(s: Staging, stmt: For, numbers: range) -> bool:
@@ -274,8 +286,8 @@ def _end_counting(s: Staging, counts: dict[str, Count]) -> None:
     s.counts += [(env[name], count) for name, count in counts.items() if isinstance(env.get(name), Weak)]
 
 
-def stage_range(s: Staging, stmt: For, spec: Range, count: Count | None = None) -> int:
-    """A range of the generated code; with ``count`` one of Python's, whose number has a type only for that."""
+def stage_range(s: Staging, stmt: For, spec: Range, count: Count | None = None, walk: Walk | None = None) -> int:
+    """A range of the generated code; with ``count`` one of Python's, whose number has a type only for that; with ``walk`` what it goes through, by number."""
     emitter = s.emitter
     step = spec.step
     if not isinstance(step, Value) and not is_number(step):
@@ -290,7 +302,7 @@ def stage_range(s: Staging, stmt: For, spec: Range, count: Count | None = None) 
         emitter.fail(f"the step of lw.range must be an integer, not {step!r}")
     if step == 0:
         emitter.fail("the step of lw.range must not be 0")
-    if not isinstance(stmt.target, NameTarget):
+    if walk is None and not isinstance(stmt.target, NameTarget):
         emitter.fail("`for` over lw.range takes one name")
     lo = emitter.snapshot(emitter.index(spec.lo, "a bound of lw.range"))
     hi = emitter.snapshot(emitter.index(spec.hi, "a bound of lw.range"))
@@ -303,16 +315,23 @@ def stage_range(s: Staging, stmt: For, spec: Range, count: Count | None = None) 
     branches = len(emitter.branches)
     if stmt.breaks:
         loop.exit = emitter.open(ops.BLOCK, VOID, [])
-    index = emitter.f.register(I64, stmt.target.name)
+    index = emitter.f.register(I64, _name_of(stmt.target))
     if count is not None:
         s.numbers[index] = count
     loop.next = emitter.open(ops.FOR, VOID, [lo.operand, hi.operand, emitter.number(I64, step)], index)
-    assign(s, stmt.target.name, Value(emitter, index, I64))
+    bind(s, stmt.target, Value(emitter, index, I64) if walk is None else walk.item(Value(emitter, index, I64)))
     loop_body(s, stmt, loop)
     s.at(stmt.line)
     emitter.close()
     close(s)
     return finish(s, stmt, loop, made, bound, True, branches)
+
+
+def _name_of(target: Target) -> str:
+    """The name by which a loop is known."""
+    while isinstance(target, TupleTarget):
+        target = target.items[0]
+    return target.name if isinstance(target, NameTarget) else ""
 
 
 def _stepping(s: Staging, stmt: For, spec: Range) -> int:

@@ -13,12 +13,13 @@ from types import CodeType
 from typing import Any, Final, NoReturn, TypeVar
 
 from loopwright.errors import KernelSyntaxError
-from loopwright.frontend.generators import beside, function_for, reducer
+from loopwright.frontend.generators import beside, function_for, function_of_elements, reducer, reducer_of_elements
 
 __all__ = [
     "AND_HOOK",
     "CALL_HOOK",
     "CHAIN_HOOK",
+    "ELEMENTS_HOOK",
     "HOLD_HOOK",
     "IF_HOOK",
     "IN_HOOK",
@@ -43,6 +44,7 @@ NEW_HOOK: Final = "__lw_new__"
 ITEM_HOOK: Final = "__lw_item__"
 REDUCE_HOOK: Final = "__lw_reduce__"
 IN_HOOK: Final = "__lw_in__"
+ELEMENTS_HOOK: Final = "__lw_elements__"
 
 _LOAD: Final = ast.Load()
 _Node = TypeVar("_Node", bound=ast.expr | ast.keyword)
@@ -185,6 +187,10 @@ class Rewriter(ast.NodeVisitor):
         func: ast.expr = self.visit(node.func)
         args: list[ast.expr] = [self.visit(arg) for arg in node.args]
         keywords = [_at(ast.keyword(k.arg, self.visit(k.value)), k.value) for k in node.keywords]
+        name = reducer_of_elements(node) if node.args else ""
+        if name:
+            number = _at(ast.Constant(self.keep(function_of_elements(name, node))), node)
+            return self._hook(node, ELEMENTS_HOOK, [func, number, *args], keywords)
         return self._hook(node, CALL_HOOK, [func, *args], keywords)
 
     def _reduced(self, node: ast.Call, name: str) -> ast.expr:

@@ -228,7 +228,7 @@ def _no_attribute(error: AttributeError) -> str:
     owner, name = error.obj, error.name or ""
     if isinstance(owner, StagedArray):
         instead = f"write a loop over {owner.name}[{', '.join('ijklmnop'[: owner.ndim])}]"
-        return f"the array {owner.name} has no `.{name}` in a kernel, only shape, size, ndim, dtype and len({owner.name}): {instead}"
+        return f"the array {owner.name} has no `.{name}` in a kernel, only shape, size, ndim, dtype, T and len({owner.name}): {instead}"
     if isinstance(owner, Value):
         return f"a run-time value ({owner.type}) has no `.{name}`: it is a number; there are operators, the functions of lw, and conversions such as lw.i32(v)"
     if isinstance(owner, ModuleType) and owner.__name__ == "loopwright":
