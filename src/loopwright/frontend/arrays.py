@@ -136,14 +136,6 @@ class StagedArray:
         return StagedArray(self.emitter, self.array, self.number, self.pairs, view, self.all_extents())
 
     @property
-    def size(self) -> Any:
-        """How many elements it has."""
-        count = self.shape[0]
-        for extent in self.shape[1:]:
-            count = count * extent
-        return count
-
-    @property
     def dtype(self) -> Type:
         """The element type; called, it converts: ``x.dtype(0)``."""
         element = self.array.element
