@@ -39,6 +39,7 @@ STAGING = (
     "mixed_signs",
     "program",
     "promotion",
+    "results",
     "stage",
     "staging",
     "state",

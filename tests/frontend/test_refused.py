@@ -179,9 +179,19 @@ def slice_stored(x: lw.Array):
     x[0:2] = 1
 
 
+@refused(lw.KernelTypeError, "kernels work on elements")
+def slice_read(x: lw.Array):
+    x[0] = x[1:]
+
+
 @refused(lw.KernelTypeError, "must be an integer")
 def float_index(x: lw.Array):
     x[x[0]] = 1
+
+
+@refused(lw.KernelTypeError, "lw.range(len(x))")
+def iterating_over_an_array(x: lw.Array):
+    a, b = x
 
 
 @refused(lw.KernelTypeError, "y[2 * i - 2] reads the element that y[2 * i] stores 1 index earlier")
@@ -306,7 +316,7 @@ def step_of_zero(x: lw.Array):
 
 @refused(lw.KernelSyntaxError, "without a result")
 def result_without_annotation(x: lw.Array):
-    return x[0]
+    return x
 
 
 @refused(lw.KernelTypeError, "one number")

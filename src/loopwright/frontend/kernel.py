@@ -228,12 +228,13 @@ class Kernel(functools.partial[Any]):
         known = self.parameters
         return parameters.signature(self.function.__name__, known, args, named)
 
-    def stage(self, signature: Sequence[Any], check: bool | None = None) -> Function:
+    def stage(self, signature: Sequence[Any], check: bool | None = None, infers: bool = True) -> Function:
         """The kernel as a function of the IR.
 
         Args:
             signature: one item a parameter, as :meth:`signature` gives.
             check: check every access; None as the kernel says.
+            infers: a result without annotation has the type of what is returned.
         """
         known = self.parameters
         return _stager()(
@@ -249,6 +250,7 @@ class Kernel(functools.partial[Any]):
                 steps_text(self.steps),
             ),
             signature,
+            infers,
         )
 
     def schedule(self, *steps: Step) -> Kernel:

@@ -225,7 +225,7 @@ class Module:
         if self._waiting:
             self.staging = True
             try:
-                made = [(each, each.kernel.stage(each.kernel.signature((), {}))) for each in self._waiting]
+                made = [(each, each.kernel.stage(each.kernel.signature((), {}), infers=False)) for each in self._waiting]
             finally:
                 self.staging = False
             for each, f in made:

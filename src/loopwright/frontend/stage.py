@@ -19,6 +19,7 @@ from loopwright.frontend.parameters import CONST, SCALAR, Parameter
 from loopwright.frontend.parse import parse
 from loopwright.frontend.program import Parsed
 from loopwright.frontend.python_ranges import too_narrow, unroll_all
+from loopwright.frontend.results import INFERRED
 from loopwright.frontend.source import GIVEN
 from loopwright.frontend.state import FALLS, Activation, Restage
 from loopwright.frontend.statements import Statements
@@ -34,16 +35,17 @@ __all__ = ["stage"]
 ATTEMPTS: Final = 200
 
 
-def stage(function: Any, parameters: list[Parameter], result: Type, options: Options, signature: Sequence[Any]) -> Function:
-    """Stage a kernel's function for a signature, one item a parameter; once more for each wrong guess about it."""
+def stage(function: Any, parameters: list[Parameter], result: Type, options: Options, signature: Sequence[Any], infers: bool = False) -> Function:
+    """Stage a kernel's function for a signature, one item a parameter; once more for each wrong guess about it. With ``infers`` a result without annotation gets its type from what is returned."""
     parsed = parse(function)
     notes: dict[Any, Any] = {}
+    infers = infers and "return" not in function.__annotations__
     refused: LoopwrightError | None = None  # what was wrong while loops over Python's range ran at run time
     for _ in range(ATTEMPTS):
         try:
             # Typed constants wrap and overflow in silence, as run-time values do.
             with np.errstate(all="ignore"):
-                made = _attempt(function, parsed, parameters, result, options, signature, notes)
+                made = _attempt(function, parsed, parameters, result, options, signature, notes, infers)
         except Restage:
             continue
         except LoopwrightError as error:
@@ -64,8 +66,17 @@ def passed_as(type_: Type) -> Type:
 
 
 def _attempt(
-    function: Any, parsed: Parsed, parameters: list[Parameter], result: Type, options: Options, signature: Sequence[Any], notes: dict[Any, Any]
+    function: Any,
+    parsed: Parsed,
+    parameters: list[Parameter],
+    result: Type,
+    options: Options,
+    signature: Sequence[Any],
+    notes: dict[Any, Any],
+    infers: bool,
 ) -> Function | None:
+    if infers and INFERRED in notes:
+        result = notes[INFERRED][0]
     f = Function(parsed.name, passed_as(result), options)
     f.file = parsed.file
     f.lines = parsed.lines
@@ -78,6 +89,7 @@ def _attempt(
     act = Activation(parsed, env, True)
     s.act = act
     s.result = result
+    s.infers = infers
     for p, item in zip(parameters, signature, strict=True):
         if p.kind == CONST:
             env[p.name] = item

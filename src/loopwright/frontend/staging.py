@@ -47,6 +47,7 @@ class Staging(KernelAround):
         numbers: registers of the numbers of such loops -> what is known of these.
         counts: what stands for Python numbers that such loops count, with what is known of these.
         cells: id of a list or dictionary -> index -> the variable that the element is.
+        infers: the result has no annotation, and gets its type from what is returned.
         frozen: a path on which a name stands for a list has left the code before its end.
         merged: lists that names stand for where others have met, with those others.
         text, scope: the text given with the kernel (``source=``), or None, and the globals of the kernel.
@@ -73,6 +74,7 @@ class Staging(KernelAround):
         self.cells: dict[int, dict[Any, Any]] = {}
         self.merged: list[tuple[Any, list[Any]]] = []
         self.frozen = False
+        self.infers = False
         self.text: str | None = None
         self.scope: dict[str, Any] = {}
         emitter.staging = self

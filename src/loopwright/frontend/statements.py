@@ -15,6 +15,7 @@ from loopwright.frontend.flow import RESULT
 from loopwright.frontend.looping import stage_for, stage_while
 from loopwright.frontend.merging import leaving
 from loopwright.frontend.program import Assert, Assign, Break, Continue, Define, Evaluate, For, If, Pass, Return, Stmt, Update, While
+from loopwright.frontend.results import infer
 from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, RETURN, Compound
 from loopwright.frontend.variables import assign
@@ -112,6 +113,8 @@ class Statements(Staging):
                 raise self.syntax(f"`return` without a value in a kernel that returns {self.result}")
             emitter.emit(ops.RET, VOID, [])
             return ENDED
+        if self.infers:
+            infer(self, value)
         if f.result is VOID:
             raise self.syntax("`return` with a value in a kernel without a result: annotate it, as in `def kernel(…) -> lw.f32:`")
         if isinstance(value, (tuple, StagedArray)):

@@ -16,7 +16,7 @@ from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import LoopState, Sticky, Summed, shown
 from loopwright.types import BOOL, Type
 
-__all__ = ["assign", "begin", "carry", "lose_written", "release", "write"]
+__all__ = ["assign", "begin", "carry", "holds_all", "lose_written", "release", "write"]
 
 #: By the bits of a float, those of the integers that it holds exactly.
 _EXACT: Final = {64: 32, 32: 16, 16: 8}
@@ -104,7 +104,7 @@ def write(s: Staging, sticky: Any, value: Any, fresh: bool) -> None:
                 _mistyped(s, sticky, str(new.type))
             emitter.settle(variable, new.type.element)
         have, want = new.type, variable.type
-        if have is not want and have.lanes == want.lanes and _holds_all(have.element, want.element) and not _counted(s, sticky):
+        if have is not want and have.lanes == want.lanes and holds_all(have.element, want.element) and not _counted(s, sticky):
             new, fresh = emitter.convert(new, want), True
         elif have is not want:
             _mistyped(s, sticky, "a condition" if have is BOOL else str(have))
@@ -152,7 +152,7 @@ def _counted(s: Staging, sticky: Sticky) -> bool:
     return sticky.key[:2] in s.counting
 
 
-def _holds_all(have: Type, want: Type) -> bool:
+def holds_all(have: Type, want: Type) -> bool:
     """Whether a type holds all numbers of another one as they are (NumPy's "safe" casts)."""
     if have.is_integer and want.is_integer:
         return have.bits < want.bits and (want.signed or not have.signed)
