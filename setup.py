@@ -37,6 +37,7 @@ STAGING = (
     "matching",
     "merging",
     "mixed_signs",
+    "named",
     "program",
     "promotion",
     "results",

@@ -50,7 +50,7 @@ def global_(x: lw.Array):
 
 @refused(lw.KernelSyntaxError, "`:=`")
 def walrus(x: lw.Array):
-    if (n := len(x)) > 3:
+    if len(x) > 3 or (n := x[0]) > 3:
         x[0] = 1
 
 

@@ -13,6 +13,7 @@ from loopwright.errors import KernelSyntaxError
 from loopwright.frontend.flow import RESULT, analyse
 from loopwright.frontend.loop_else import without_else
 from loopwright.frontend.matching import without_matches
+from loopwright.frontend.named import without_named
 from loopwright.frontend.program import (
     AND,
     LEAF,
@@ -323,6 +324,8 @@ class _Parser:
         self.file = file
         self.lines = lines
         self.rewriter = Rewriter(file, self.keep)
+        #: Whether there may be a `:=` in it.
+        self.named = any(":=" in line for line in lines.values())
         #: Names that inner functions read, at any time.
         self.kept = self.rewriter.kept
 
@@ -362,10 +365,15 @@ class _Parser:
         return made
 
     def block(self, body: list[ast.stmt]) -> list[Stmt]:
-        return [self.statement(node) for node in _else_the_rest(without_else(without_matches(body, self.refuse)))]
+        return [self.statement(node) for node in _else_the_rest(self.plainer(body))]
 
     def loop_body(self, body: list[ast.stmt]) -> list[Stmt]:
-        return self.block(_without_last_continue(_else_the_rest(without_else(without_matches(body, self.refuse)))))
+        return self.block(_without_last_continue(_else_the_rest(self.plainer(body))))
+
+    def plainer(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """The statements without what stands for other ones."""
+        made = without_else(without_matches(body, self.refuse))
+        return without_named(made) if self.named else made
 
     def expression(self, node: ast.expr, reads: set[str]) -> CodeType:
         """The code object of an expression; the names that it reads are added to ``reads``."""
