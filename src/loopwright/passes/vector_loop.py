@@ -17,6 +17,7 @@ from loopwright.nests.leaving import Leaving
 from loopwright.nests.operations import asking, steps
 from loopwright.nests.room import settle
 from loopwright.nests.unroll import last_multiple, read_once
+from loopwright.passes.passed_over import in_groups, vectors_a_step
 from loopwright.targets.target import Target
 from loopwright.types import I64, VOID, vector_of
 from loopwright.vectors.accesses import ALONG, APART, BACK, lay
@@ -25,7 +26,6 @@ from loopwright.vectors.carried import Carried
 from loopwright.vectors.divergence import LINEAR, VARYING, Divergence
 from loopwright.vectors.inside import Inside
 from loopwright.vectors.interleaving import Interleaving
-from loopwright.vectors.passed_over import in_groups, vectors_a_step
 from loopwright.vectors.predication import Predication
 from loopwright.vectors.regions import Leaf
 from loopwright.vectors.sums import Total, find
