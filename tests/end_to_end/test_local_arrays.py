@@ -344,3 +344,21 @@ def test_outside_of_a_kernel_it_is_numpys() -> None:
     made = lw.local(lw.f32, 3, 4)
     assert made.shape == (3, 4)
     assert made.dtype == np.float32
+
+
+def test_a_local_array_in_registers_beside_a_constant_table() -> None:
+    weights = np.array([0.5, -2.0, 4.0])
+
+    @lw.kernel
+    def mixed(x: lw.Array[lw.f64], y: lw.Array[lw.f64]):
+        t = lw.local(lw.f64, 3, 4)
+        for i in range(3):
+            for j in range(4):
+                t[i, j] = x[i] * j
+        y[0] = t[1, 2] + t[2, 3]
+        for i in range(len(y)):
+            y[i] += weights[i]
+
+    y = np.zeros(3)
+    mixed(np.array([1.0, 2.0, 3.0]), y)
+    assert y.tolist() == [13.5, -2.0, 4.0]

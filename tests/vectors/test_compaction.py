@@ -397,3 +397,19 @@ def test_narrow_elements_beside_wide_conditions(runner: Runner, narrow: str, wid
             assert found == len(wanted) and y.tolist() == [*wanted, *[77] * (length - len(wanted))]
 
         runner.run(runner.compiled(kept_beside, x, y, given), [x, y, given], same)
+
+
+def test_a_short_row_is_read_where_it_has_just_been_stored_to() -> None:
+    """Of loops of a few iterations dependences are not asked for, so that they carry their counters one by one."""
+    source = (
+        "def f(a: lw.Array[lw.f64, 2], y: lw.Array[lw.f64]):\n    k = 0\n    m = lw.min(a.shape[1], 6)\n    for i in range(a.shape[0]):\n"
+        "        for j in range(m):\n            a[i, j] = 7.0\n            y[k] = a[i, 1]\n            k += 1\n"
+    )
+    space: dict[str, Any] = {"lw": lw}
+    exec(source, space)  # noqa: S102 (the source above)
+    a = np.arange(18.0).reshape(6, 3)
+    b, y, z = a.copy(), np.zeros(18), np.zeros(18)
+    lw.kernel(source=source)(space["f"])(a, y)
+    space["f"](b, z)
+    np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(y, z)

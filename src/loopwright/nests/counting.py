@@ -175,7 +175,8 @@ def _fitting(f: Function, target: Target, head: int, end: int, found: Carried) -
     f.code = [*code[:head], opener, *_apart(code[head + 1 : end], opener.dst, found), *code[end:]]
     nest, loop = _nest(f, head)
     variables = [scalar for scalar in scalars(nest) if scalar.loop is loop]
-    fits = in_lanes(nest, loop, target) and _carries(f, nest, loop, variables, found) and free(loop, dependences(nest, True))
+    # (Of short loops the dependences are not known here.)
+    fits = loop.long() and in_lanes(nest, loop, target) and _carries(f, nest, loop, variables, found) and free(loop, dependences(nest, True))
     asked = [(a, b, False) for a, b, _ in pairs(nest) if _together(nest, loop, a, b)]
     f.code = code
     return (nest, loop, variables, asked) if fits and len(asked) <= MOST_PAIRS else None

@@ -173,7 +173,7 @@ def _replace(f: Function, elements: dict[int, dict[int, int]]) -> None:
     code: list[Instr] = []
     for instr in f.code:
         op = instr.op
-        if op is ops.LOCAL:
+        if op is ops.LOCAL or op is ops.TABLE:
             number = int(f.const_values[~instr.args[0]])
             if number in elements:
                 # What is undefined is 0 here, so that no way through the function reads a variable that was never written.
