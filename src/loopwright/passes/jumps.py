@@ -184,7 +184,8 @@ def _short_end(code: list[Instr], where: dict[int, int], label: int) -> int:
     start = where[label]
     k = start
     count = 0
-    while count <= _SHORT_END:
+    # (Of a loop that nothing leaves nothing may stand behind the end.)
+    while count <= _SHORT_END and k + 1 < len(code):
         op = code[k].op
         if _CONDITIONAL[op.code]:
             return k if where[code[k].imm] < start else -1
