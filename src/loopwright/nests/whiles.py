@@ -58,7 +58,7 @@ class _Counted:
 
 def run(f: Function) -> bool:
     """Rewrite every such loop, the inner ones first; whether there was one."""
-    if not any([instr.op is ops.WHILE for instr in f.code]):
+    if not any(instr.op is ops.WHILE for instr in f.code):
         return False
     heads: list[tuple[int, bool]] = []
     #: Per open bracket: whether it is a loop.
