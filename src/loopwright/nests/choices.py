@@ -7,8 +7,6 @@ element is a choice between the values, where they are cheap and nothing is load
 
 from __future__ import annotations
 
-from typing import Final
-
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.ops import Op
@@ -17,8 +15,6 @@ from loopwright.nests.branches import LONG, LONGEST
 from loopwright.types import BOOL
 
 __all__ = ["earlier", "numbers", "run"]
-
-_COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
 
 
 def run(f: Function) -> None:
@@ -107,7 +103,7 @@ def _extreme(f: Function, code: list[Instr], k: int) -> _Extreme | None:
     """
     begins = k > 1 and code[k - 1].op is ops.COPY and code[k - 1].dst >= 0 and f.variable[code[k - 1].dst]
     test = code[k - 1 - begins] if k > begins else code[k]
-    if test.dst != code[k].args[0] or test.dst < 0 or f.variable[test.dst] or test.op not in _COMPARISONS:
+    if test.dst != code[k].args[0] or test.dst < 0 or f.variable[test.dst]:
         return None
     arm = _arm(f, code, k, k + 1)
     if arm is None:

@@ -56,10 +56,10 @@ class _Counted:
         self.left = False
 
 
-def run(f: Function) -> bool:
-    """Rewrite every such loop, the inner ones first; whether there was one."""
+def run(f: Function) -> None:
+    """Rewrite every such loop, the inner ones first."""
     if not any(instr.op is ops.WHILE for instr in f.code):
-        return False
+        return
     heads: list[tuple[int, bool]] = []
     #: Per open bracket: whether it is a loop.
     opened: list[bool] = []
@@ -79,7 +79,6 @@ def run(f: Function) -> bool:
             made = True
     if made:
         _drop(f)
-    return made
 
 
 def _counted(f: Function, head: int) -> _Counted | None:
@@ -101,11 +100,12 @@ def _counted(f: Function, head: int) -> _Counted | None:
     for counter, bound, op in ((first, second, test.op), (second, first, _exchanged(test.op))):
         if counter >= 0 and f.variable[counter] and counter in written and (op in _UP or op in _DOWN):
             found = _Counted(counter, bound, (head, body, end))
-            if _advances(f, found) and _stays(f, found, written, test):
-                towards = _UP if found.step > 0 else _DOWN
-                if op in towards:
-                    found.behind = towards[op]
-                    return found
+            if not _advances(f, found) or not _stays(f, found, written, test):
+                continue
+            towards = _UP if found.step > 0 else _DOWN
+            if op in towards:
+                found.behind = towards[op]
+                return found
     return None
 
 
@@ -127,9 +127,8 @@ def _stays(f: Function, found: _Counted, written: set[int], test: Instr) -> bool
 def _advances(f: Function, found: _Counted) -> bool:
     """Whether every iteration that another follows advances the counter once, by a constant; how is noted."""
     code = f.code
-    #: Per open bracket of the body: whether all iterations that go on come here (it is an ``else``, and the loop is left by the way of the ``if``).
+    #: Per open bracket of the body: whether all iterations that go on come here (it is an ``else``, and the loop is left by the way of the ``if``). And whether it has more than two arms.
     passed: list[bool] = []
-    #: Per open bracket, too: whether it has more than two arms.
     several: list[bool] = []
     for k in range(found.body + 1, found.end):
         instr = code[k]
@@ -186,8 +185,7 @@ def _rewrite(f: Function, found: _Counted) -> None:
     out = code[: found.head]
     test = code[found.body - 1]
     # (What the condition is made of is the same in front of the loop.)
-    own = [instr for instr in code[found.head + 1 : found.body] if instr is not test]
-    out += own
+    out += code[found.head + 1 : found.body - 1]
     low = _begins(f, code, found.head, counter)
     if low is None:
         low = _emit(f, ops.COPY, [counter], line, out)
@@ -241,9 +239,10 @@ def _begins(f: Function, code: list[Instr], head: int, counter: int) -> int | No
     for k in range(head - 1, -1, -1):
         instr = code[k]
         if instr.dst == counter:
-            value = instr.args[0] if instr.op is ops.COPY else NONE
-            constant = instr.op is ops.COPY and value < 0
-            return value if constant or (instr.op is ops.COPY and not f.variable[value]) else None
+            if instr.op is not ops.COPY:
+                return None
+            value = instr.args[0]
+            return value if value < 0 or not f.variable[value] else None
         if instr.op.effect == ops.CONTROL and instr.op is not ops.BLOCK:
             return None
     return None
@@ -252,7 +251,7 @@ def _begins(f: Function, code: list[Instr], head: int, counter: int) -> int | No
 def _read_elsewhere(f: Function, found: _Counted) -> bool:
     """Whether anything outside of the loop reads its counter. (The loops inside of it are part of it.)"""
     code = f.code
-    return any(found.counter in instr.args for instr in code[: found.head]) or any(found.counter in instr.args for instr in code[found.end + 1 :])
+    return any(found.counter in instr.args for instr in [*code[: found.head], *code[found.end + 1 :]])
 
 
 def _last(f: Function, low: int, high: int, step: int, line: int, out: list[Instr]) -> int:
