@@ -1,4 +1,4 @@
-"""Vectors whose elements are not next to each other in memory: on every machine, for every type, at distances known and not."""
+"""Vectors whose elements, or parts, are not next to each other in memory: on every machine, for every type, at distances known and not."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from tests.machines import Runner, runners
 
 from loopwright import compiler
+from loopwright.errors import UnsupportedOperationError
 from loopwright.ir.interpret import run
 from loopwright.ir.parse import parse
 from loopwright.ir.verify import verify
@@ -63,6 +64,56 @@ def test_strided(runner: Runner) -> None:
         np.testing.assert_array_equal(wanted[2][end - lanes + 1 : end + 1], (given[2][1 : 1 + 3 * lanes : 3] + 1).astype(type_.dtype)[::-1])
         assert (wanted[1][:, 0] == 7).all()
         compiled = compiler.compile(parse(text), runner.target, Settings(keep=True))
+
+        def same(_: object, given: list[np.ndarray] = given, wanted: list[np.ndarray] = wanted) -> None:
+            for a, b in zip(given, wanted, strict=True):
+                np.testing.assert_array_equal(a, b)
+
+        runner.run(compiled, [*given, 1], same)
+
+
+#: Parts of rows of ``a``, from its last row to the first, into rows of ``b``; then rows of ``c`` at a distance that is known.
+ROWS = """\
+function rows(%a: ptr, %a.n0: i64, %a.n1: i64, %a.s0: i64, %b: ptr, %b.n0: i64, %b.n1: i64, %b.s0: i64, %c: ptr, %c.n0: i64, %at: i64)
+  stage nests
+  array a: T[%a.n0, %a.n1] strides [%a.s0] at %a
+  array b: T[%b.n0, %b.n1] strides [%b.s0] at %b written
+  array c: T[%c.n0] at %c written
+  %up = sub.i64 0, %a.s0
+  %v = load_rows.TxN %up, a[LAST, %at]
+  %w = add.TxN %v, %v
+  store_rows.TxN %w, %b.s0, b[0, 2]
+  %x = load_rows.TxN 48, c[%at]
+  %y = add.TxN %x, 1
+  store_rows.TxN %y, 48, c[1]
+end
+"""
+
+
+@pytest.mark.parametrize("runner", runners())
+def test_rows(runner: Runner) -> None:
+    rng = np.random.default_rng(0)
+    for type_, lanes in cases(runner):
+        if type_.bits * lanes < 128:
+            continue
+        each = 128 // type_.bits
+        count = lanes // each
+        text = ROWS.replace("TxN", f"{type_.name}x{lanes}").replace("LAST", str(count - 1)).replace(" T[", f" {type_.name}[")
+        f = parse(text)
+        verify(f)
+        given = [rng.integers(0, 50, shape).astype(type_.dtype) for shape in ((count, each + 3), (count, each + 2), (3 * lanes + each + 2,))]
+        wanted = [a.copy() for a in given]
+        try:
+            compiled = compiler.compile(parse(text), runner.target, Settings(keep=True))
+        except UnsupportedOperationError:
+            # (Where vectors have 128 bits, and where there are none, nothing makes them.)
+            assert count == 1
+            continue
+        run(f, *wanted, 1)
+        np.testing.assert_array_equal(wanted[1][:, 2:], (2 * given[0][::-1, 1 : 1 + each]).astype(type_.dtype))
+        for k in range(count):
+            at = 48 // type_.size * k
+            np.testing.assert_array_equal(wanted[2][1 + at : 1 + at + each], (given[2][1 + at : 1 + at + each] + 1).astype(type_.dtype))
 
         def same(_: object, given: list[np.ndarray] = given, wanted: list[np.ndarray] = wanted) -> None:
             for a, b in zip(given, wanted, strict=True):

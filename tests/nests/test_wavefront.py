@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from functools import partial
 from typing import Any
@@ -190,3 +191,55 @@ def test_rows_that_are_written_over_are_done_once() -> None:
         np.testing.assert_array_equal(y, wanted)
         smoothed(x, x)
         np.testing.assert_array_equal(x, wanted)
+
+
+#: Bodies, and whether several steps' accesses may be done at once: with elements of 64 bits two, with those of 32 bits four.
+BLOCKS = [
+    ("a[i, j] = lw.sqrt(lw.abs(a[i, j - 1] * a[i - 1, j]))", True, True),
+    # What the third row above has stored is read from memory: three steps later.
+    ("a[i, j] = HALF * a[i, j - 1] + a[i - 3, j]", True, False),
+    # The first store to an element is three steps in front of the second.
+    ("d[i, j + 3] = a[i, j] + HALF; d[i, j] = b[i, j]", True, False),
+    ("a[i, j] = HALF * a[i, j - 1] + a[i - 1, j + 1] + a[i + 1, j]; d[i, j] = a[i, j] - b[i, j]", True, True),
+    # Not one element after the other.
+    ("a[i, 2 * j] = HALF * a[i, 2 * j - 2] + b[i, j]", False, False),
+]
+
+
+@pytest.mark.parametrize("runner", runners())
+def test_several_steps_at_once(runner: Runner) -> None:
+    bits = runner.target.vector_bits
+    if not bits:
+        pytest.skip("no vectors")
+    for number, (body, *possible) in enumerate(BLOCKS):
+        columns = "a.shape[1] // 2" if "2 * j" in body else "a.shape[1] - 3"
+        source = f"""def nest(a: lw.Array, b: lw.Array, d: lw.Array):
+    for i in range(3, a.shape[0] - 1):
+        for j in range(1, {columns}):
+            {body}
+"""
+        for dtype in (np.float64, np.float32):
+            space: dict[str, Any] = {"lw": lw, "HALF": dtype(0.5)}
+            exec(source, space)  # noqa: S102 (made above)
+            plain = lw.kernel(source=source, nests="off")(space["nest"])
+            rng = np.random.default_rng(number)
+            lanes = bits // 8 // np.dtype(dtype).itemsize
+            # (Two vectors of what is loaded and stored of two arrays, four steps at once, are more than half of 16 registers.)
+            parts = 1 if "a[i + 1" in body else 2
+            by_rows = lw.kernel(source=source)(space["nest"]).schedule(lw.steps.skew(i=parts * lanes, lanes=lanes))
+            for shape in [(30, 30), (60, 41), (45, 44)]:
+                given = [rng.random(shape).astype(dtype) for _ in range(3)]
+                wanted = [a.copy() for a in given]
+                plain(*wanted)
+                compiled = runner.compiled(by_rows, *given)
+                text = compiled.ir("nests")
+                assert "_strided" in text
+                if runner.target.name.startswith("x86"):
+                    stored = re.search("store_rows" if bits > 128 else rf" store\.f..x{lanes} \S+, [ad]#?[0-9]*\[", text)
+                    assert (stored is not None) == possible[int(dtype is np.float32)], body
+
+                def agree(_: object, given: list[Any] = given, wanted: list[Any] = wanted) -> None:
+                    for x, y in zip(given, wanted, strict=True):
+                        np.testing.assert_array_equal(x, y)
+
+                runner.run(compiled, given, agree)

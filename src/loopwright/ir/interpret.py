@@ -369,7 +369,7 @@ class Interpreter:
             step.kind = _STRIDED
         elif op in ops.INDEXED or op is ops.GATHER_SINGLY:
             step.kind = _INDEXED
-        elif op in ops.CHUNKS:
+        elif op in ops.CHUNKS or op in ops.ROWS:
             step.kind = _CHUNKS
         elif op is ops.LOAD_AT or op is ops.MASKED_LOAD_AT:
             step.kind = _LOAD_AT
@@ -817,7 +817,7 @@ class Interpreter:
             elif kind == _INDEXED:
                 result = self._indexed(step, values)
             elif kind == _CHUNKS:
-                result = self._chunks(step, values)
+                result = self._chunks(step, values, store)
             elif kind == _PART:
                 result = self._parts[step.instr.imm]
             elif kind == _STORE_PARTS:
@@ -1055,14 +1055,16 @@ class Interpreter:
                 at[:] = values[1][lane : lane + 1].view(np.uint8)
         return found if instr.op.result else None
 
-    def _chunks(self, step: _Step, values: list[Any]) -> Any:
+    def _chunks(self, step: _Step, values: list[Any], store: list[Any]) -> Any:
         """Parts of 128 bits, so many bytes apart."""
         instr = step.instr
-        address, origin = self._address(step, values)
+        first = len(instr.op.operands) - 1
+        apart = int(values[first - 1]) if instr.op in ops.ROWS else instr.imm
+        address, origin = self._address(step, values) if step.mem is not None else self._element(step, [int(v) for v in values[first:]], store, None)
         stored = values[0].view(np.uint8).reshape(-1, 16) if not instr.op.result else None
         found: list[Any] = []
         for n in range(step.type.size // 16):
-            at = self._bytes(step, address + n * instr.imm, origin, 16, stored is not None)
+            at = self._bytes(step, address + n * apart, origin, 16, stored is not None)
             if stored is None:
                 found.append(at.copy())
             else:
@@ -1112,7 +1114,7 @@ class Interpreter:
             low = high = index
             if dimension == last and step.type.lanes and instr.op not in ops.STRIDED:
                 if lanes is None:
-                    high += step.type.lanes - 1
+                    high += (step.type.lanes if instr.op not in ops.ROWS else 128 // step.type.bits) - 1
                 elif len(lanes):
                     low += int(lanes[0])
                     high += int(lanes[-1])

@@ -962,6 +962,24 @@ MASKED_STORE_STRIDED: Final = row(
     WRITES,
     until="addresses",
 )
+LOAD_ROWS: Final = row(
+    "load_rows",
+    "L *L -> T",
+    "int float vector",
+    "128 bits of array elements from the indices on, and from each so many bytes further",
+    None,
+    READS,
+    until="addresses",
+)
+STORE_ROWS: Final = row(
+    "store_rows",
+    "T L *L ->",
+    "int float vector",
+    "write each 128 bits to the array, from the indices on, so many bytes further",
+    None,
+    WRITES,
+    until="addresses",
+)
 LOAD_AT: Final = row("load_at", "A -> T", "int float ptr", "load from an address", None, READS)
 STORE_AT: Final = row("store_at", "T A ->", "int float ptr", "store to an address", None, WRITES)
 STORE_PAST_AT: Final = row(
@@ -979,6 +997,8 @@ LOAD_STRIDED_AT: Final = row("load_strided_at", "L A -> T", "int float vector", 
 STORE_STRIDED_AT: Final = row("store_strided_at", "T L A ->", "int float vector", "store_strided to an address", None, WRITES)
 MASKED_LOAD_STRIDED_AT: Final = row("masked_load_strided_at", "M L A -> T", "int float vector", "masked_load_strided from an address", None, READS)
 MASKED_STORE_STRIDED_AT: Final = row("masked_store_strided_at", "M T L A ->", "int float vector", "masked_store_strided to an address", None, WRITES)
+LOAD_ROWS_AT: Final = row("load_rows_at", "L A -> T", "int float vector", "load_rows from an address", None, READS)
+STORE_ROWS_AT: Final = row("store_rows_at", "T L A ->", "int float vector", "store_rows to an address", None, WRITES)
 GATHER_AT: Final = row(
     "gather_at",
     "M S A -> T",
@@ -1014,7 +1034,10 @@ STORE_CHUNKS_AT: Final = row("store_chunks_at", "T A ->", "int vector", "store e
 #: Those whose parts of 128 bits are so many bytes apart.
 CHUNKS: Final = frozenset((LOAD_CHUNKS_AT, STORE_CHUNKS_AT))
 ADDRESS: Final = row("address", "A -> P", "ptr", "the address itself", None)
-_ON_ARRAYS: Final = (LOAD, STORE, MASKED_LOAD, MASKED_STORE, LOAD_STRIDED, STORE_STRIDED, MASKED_LOAD_STRIDED, MASKED_STORE_STRIDED)
+_ON_ARRAYS: Final = (
+    *(LOAD, STORE, MASKED_LOAD, MASKED_STORE, LOAD_ROWS, STORE_ROWS),
+    *(LOAD_STRIDED, STORE_STRIDED, MASKED_LOAD_STRIDED, MASKED_STORE_STRIDED),
+)
 #: The operations on arrays, and how many operands stand before the indices; what they are on addresses.
 ACCESSES: Final[dict[Op, int]] = {op: len(op.operands) - 1 for op in _ON_ARRAYS}
 AT_ADDRESS: Final[dict[Op, Op]] = {
@@ -1026,6 +1049,8 @@ AT_ADDRESS: Final[dict[Op, Op]] = {
     STORE_STRIDED: STORE_STRIDED_AT,
     MASKED_LOAD_STRIDED: MASKED_LOAD_STRIDED_AT,
     MASKED_STORE_STRIDED: MASKED_STORE_STRIDED_AT,
+    LOAD_ROWS: LOAD_ROWS_AT,
+    STORE_ROWS: STORE_ROWS_AT,
 }
 #: Those whose lanes are not next to each other in memory.
 STRIDED: Final = frozenset(
@@ -1034,8 +1059,10 @@ STRIDED: Final = frozenset(
         *(MASKED_LOAD_STRIDED, MASKED_STORE_STRIDED, MASKED_LOAD_STRIDED_AT, MASKED_STORE_STRIDED_AT),
     )
 )
-#: Those, and those whose lanes each have an address of their own.
-SCATTERED: Final = STRIDED | INDEXED | CHUNKS
+#: Those of which each 128 bits are next to each other.
+ROWS: Final = frozenset((LOAD_ROWS, STORE_ROWS, LOAD_ROWS_AT, STORE_ROWS_AT))
+#: All of these, and those whose lanes each have an address of their own.
+SCATTERED: Final = STRIDED | ROWS | INDEXED | CHUNKS
 #: Of accesses under a mask, those without.
 UNMASKED: Final[dict[Op, Op]] = {
     MASKED_LOAD: LOAD,

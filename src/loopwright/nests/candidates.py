@@ -14,7 +14,7 @@ from loopwright.nests.nest import Nest, NestLoop
 from loopwright.nests.scalars import Scalar
 from loopwright.nests.skew import Rows, least_slant, skew
 from loopwright.nests.streams import Streams
-from loopwright.nests.wavefront import InLanes, widest
+from loopwright.nests.wavefront import InLanes, together, widest
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
 
@@ -33,6 +33,12 @@ STEEPEST: Final = 4
 #: Vectors of rows have so many lanes at least, and there are so many of them at most.
 FEWEST_LANES: Final = 4
 MOST_PARTS: Final = 4
+#: A strip has more vectors of rows where that makes it so much faster, with its triangles, in rows of so many iterations.
+MORE_GAIN: Final = 1.15
+COLUMNS: Final = 2000
+#: Bytes of a line of a cache; lines take so many times as long where the core does not foresee them.
+LINE: Final = 64
+UNFORESEEN: Final = 3
 #: A core that starts operations as they become ready comes near to its units' bound only with circuits shorter than that, by this factor.
 SLACK: Final = 0.75
 
@@ -96,21 +102,23 @@ class Wave(Change):
         streams: where their accesses get their values from.
         lanes, parts: how many rows a vector has, and how many vectors a strip.
         width: bits of the widest element.
+        together: how many steps accesses are done for at once.
     """
 
-    def __init__(self, rows: Rows, streams: Streams, lanes: int, parts: int, width: int, interval: float) -> None:
+    def __init__(self, rows: Rows, streams: Streams, lanes: int, parts: int, width: int, together: int, interval: float) -> None:
         super().__init__(rows.loop, interval)
         self.rows = rows
         self.streams = streams
         self.lanes = lanes
         self.parts = parts
         self.width = width
+        self.together = together
 
     def text(self, nest: Nest) -> str:
         return f"skew({nest.name(self.loop)}={self.lanes * self.parts}, slant={self.streams.slant}, lanes={self.lanes})"
 
     def apply(self, nest: Nest, variables: list[Scalar]) -> None:
-        skew(nest, self.rows, self.lanes * self.parts, self.streams.slant, InLanes(self.streams, self.lanes, self.parts, self.width))
+        skew(nest, self.rows, self.lanes * self.parts, self.streams.slant, InLanes(self.streams, self.lanes, self.parts, self.width, self.together))
 
 
 def innermost_loops(nest: Nest) -> list[NestLoop]:
@@ -148,11 +156,37 @@ def best_changes(nest: Nest, target: Target, core: Core, found: list[Dependence]
             chosen.append(wave)
             continue
         jam = _best_jam(nest, innermost, graph, core, found, variables, lanes)
-        if wave is not None and (jam is None or wave.interval * LEAST_GAIN <= jam.interval):
+        if wave is not None and (jam is None or _at_best(nest, wave, innermost, core) * LEAST_GAIN <= _at_best(nest, jam, innermost, core)):
             chosen.append(wave)
         elif jam is not None:
             chosen.append(jam)
     return chosen
+
+
+def _at_best(nest: Nest, change: Jam | Wave, innermost: NestLoop, core: Core) -> float:
+    """Cycles for an old iteration, by the bounds, memory's too."""
+    rows = change.factor if isinstance(change, Jam) else change.lanes * change.parts
+    return max(change.interval, transfers(nest, change.loop, innermost, rows, core))
+
+
+def transfers(nest: Nest, loop: NestLoop, innermost: NestLoop, rows: int, core: Core) -> float:
+    """Cycles for an iteration by the lines that it moves between the caches: in, and, of what is stored, out again.
+
+    Args:
+        nest: the nest.
+        loop: the loop of which so many iterations are done side by side: ``rows``.
+        innermost: the loop inside.
+        core: the core, which foresees what is accessed at so many places at once.
+    """
+    indices = nest.indices
+    moved: dict[int, int] = {}
+    for access in nest.accesses:
+        if innermost.head < access.position < innermost.end:
+            varies = {indices[value] for form in access.subscripts if form is not None for value in form.terms if value in indices}
+            if loop in varies and innermost in varies:
+                moved[access.array] = max(moved.get(access.array, 0), 2 if access.store else 1)
+    lines = sum([times * nest.f.arrays[array].element.size for array, times in moved.items()]) / LINE
+    return lines * core.line * (UNFORESEEN if rows * len(moved) > core.streams else 1)
 
 
 def _best_jam(nest: Nest, innermost: NestLoop, graph: Graph, core: Core, found: list[Dependence], variables: list[Scalar], lanes: list[NestLoop]) -> Jam | None:
@@ -164,10 +198,11 @@ def _best_jam(nest: Nest, innermost: NestLoop, graph: Graph, core: Core, found: 
             record.keeps(f"iterations of {nest.name(innermost)} begin nearly as often as the units allow, as written", innermost.line)
         return None
     best: Jam | None = None
+    fewest = 0.0
     least = float(resource_bound(graph, core)) * NEAR
     inside = innermost
     loop: NestLoop | None = innermost.parent
-    while loop is not None and (best is None or best.interval > least) and not any(other.parent is loop and other is not inside for other in nest.loops):
+    while loop is not None and (best is None or fewest > least) and not any(other.parent is loop and other is not inside for other in nest.loops):
         for factor in FACTORS:
             if not loop.reaches(factor):
                 break
@@ -186,11 +221,12 @@ def _best_jam(nest: Nest, innermost: NestLoop, graph: Graph, core: Core, found: 
                 if record is not None:
                     record.refused(nest, _step(nest, loop, factor, 0), refusal(nest, loop, factor, found, variables, lanes))
                 break
-            cycles = interval(jammed(graph, loop.depth, factor, slant), factor, core)
+            made = Jam(loop, innermost, factor, slant, interval(jammed(graph, loop.depth, factor, slant), factor, core))
+            cycles = made.interval if innermost in lanes else _at_best(nest, made, innermost, core)
             if record is not None:
                 record.tried(_step(nest, loop, factor, slant), cycles)
-            if best is None or cycles < best.interval:
-                best = Jam(loop, innermost, factor, slant, cycles)
+            if best is None or cycles < fewest:
+                best, fewest = made, cycles
         inside = loop
         loop = loop.parent
     if best is not None and best.interval * LEAST_GAIN <= plain:
@@ -241,22 +277,27 @@ def _best_wave(nest: Nest, innermost: NestLoop, graph: Graph, target: Target, co
         return None
     least = interval(graph, 1, core)
     best: Wave | None = None
-    for parts in range(1, MOST_PARTS + 1):
-        count = parts * lanes
-        if not loop.reaches(count):
-            break
-        slant = least_slant(loop, count, found, True)
-        if slant is None or slant > STEEPEST or refusal(nest, loop, count, found, variables, (), slant) is not None:
-            break
-        streams = Streams(nest, loop, innermost, slant, found)
-        if not streams.possible:
-            break
-        cycles = streams.interval(graph, core, lanes, parts)
-        made = Wave(rows, streams, lanes, parts, width, cycles)
-        if nest.record is not None:
-            nest.record.tried(made.text(nest), cycles)
-        if cycles * LEAST_GAIN <= (best.interval if best is not None else least):
-            best = made
+    fewest = 0.0
+    # (Less than a vector of rows may do: fewer rows are fewer places in memory.)
+    for each, most in ((lanes, MOST_PARTS), (lanes // 2, 1), (lanes // 4, 1)):
+        for parts in range(1, most + 1):
+            count = parts * each
+            if each < FEWEST_LANES or not loop.reaches(count):
+                break
+            slant = least_slant(loop, count, found, True)
+            if slant is None or slant > STEEPEST or refusal(nest, loop, count, found, variables, (), slant) is not None:
+                break
+            streams = Streams(nest, loop, innermost, slant, found)
+            if not streams.possible:
+                break
+            steps = together(nest.f, streams, each, parts, target)
+            made = Wave(rows, streams, each, parts, width, steps, streams.interval(graph, core, each, parts, steps))
+            # (How many rows is best depends on what memory bears, and on the triangles; whether lanes are is another question.)
+            cycles = max(made.interval, transfers(nest, loop, innermost, count, core)) + slant * (count - 1) * least / COLUMNS
+            if nest.record is not None:
+                nest.record.tried(made.text(nest), cycles)
+            if made.interval * LEAST_GAIN <= least if best is None else cycles * MORE_GAIN <= fewest:
+                best, fewest = made, cycles
     return best
 
 

@@ -17,7 +17,7 @@ from loopwright.nests.nest import Access, Nest, NestLoop
 from loopwright.targets.core import Core
 from loopwright.types import F32
 
-__all__ = ["FIXED", "MOST_ROWS", "MOVED", "ONE", "STRIDED", "Streams", "Taken"]
+__all__ = ["CHUNK", "FIXED", "MOST_ROWS", "MOVED", "ONE", "STRIDED", "Streams", "Taken"]
 
 #: How a load gets its vector: from registers, lanes moved; element by element in each step; once in front of the diagonals; or from one element for all lanes.
 MOVED: Final = 0
@@ -28,6 +28,8 @@ ONE: Final = 3
 #: Values are kept over so many steps at most, and lanes moved by so many.
 MOST_STEPS: Final = 4
 MOST_ROWS: Final = 2
+#: Bytes of a row that blocks of steps load and store together.
+CHUNK: Final = 16
 
 
 class Taken:
@@ -144,7 +146,7 @@ class Streams:
         if code[store.position].type is not code[access.position].type or store.arms != access.arms or not self._same(store, access, rows, columns):
             return None
         steps = columns + self.slant * rows
-        if rows > MOST_ROWS or not 0 < steps <= MOST_STEPS:
+        if rows > MOST_ROWS or not 0 <= steps <= MOST_STEPS or (not steps and rows):
             return None
         return Taken(access, MOVED, store.position, rows, steps)
 
@@ -198,10 +200,30 @@ class Streams:
                 columns = apart // column
         return columns
 
+    # --- several steps at once
+
+    def blocks(self, access: Access) -> bool:
+        """Whether several steps' elements of a row are beside each other, and loaded or stored each."""
+        kept = access.position in self.overwritten if access.store else self.taken[access.position].kind != STRIDED
+        steps = [column for _, column in self.coefficients(access)]
+        return not kept and steps[-1] == 1 and not any(steps[:-1])
+
+    def apart(self, steps: int, rows: int) -> bool:
+        """Whether so many steps' loads may be done in front of their stores, and these one after the other."""
+        depth = self.loop.depth
+        for d in self._found:
+            if d.source not in self.accesses or d.sink not in self.accesses:
+                continue
+            if d.kind == OUTPUT or (d.kind == FLOW and self.taken[d.sink.position].kind == STRIDED):
+                above, columns = max(0, d.vector[depth].low), d.vector[depth + 1].low
+                if above < rows and columns + self.slant * above < steps:
+                    return False
+        return True
+
     # --- what they cost
 
-    def interval(self, graph: Graph, core: Core, lanes: int, parts: int) -> float:
-        """Cycles for an iteration by the bounds of a core, where a step is ``parts`` vectors of ``lanes`` rows."""
+    def interval(self, graph: Graph, core: Core, lanes: int, parts: int, together: int = 1) -> float:
+        """Cycles for an iteration by the bounds of a core, where a step is ``parts`` vectors of ``lanes`` rows, and accesses are of several steps ``together``."""
         busy = [0] * len(core.counts)
         started = 0
         lane = core.cost(ops.ADD, F32)  # of what moves lanes
@@ -216,6 +238,10 @@ class Streams:
                 moves = times if taken.kind == STRIDED else parts if taken.rows else 0
             elif access is not None:
                 times = moves = 1 if access.position in self.overwritten else lanes * parts
+            if access is not None and together > 1 and self.blocks(access):
+                # (Each 128 bits but the first are put into their place, and the lanes of all exchanged.)
+                times = lanes * parts // together
+                moves = times - parts + parts * (together.bit_length() - 1)
             busy[node.unit] += node.cycles * times
             busy[lane.unit] += moves
             started += times + moves

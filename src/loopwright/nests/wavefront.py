@@ -2,7 +2,8 @@
 
 Of ``a[i, j] = f(a[i, j-1], a[i-1, j])`` no loop is free of dependences, but the iterations on a diagonal are (L. Lamport, "The parallel execution of DO loops",
 CACM 17, 1974). A step computes one vector, or several, of elements that lie a row further down and ``slant`` columns further left, lane by lane. What a row has
-made is in the registers of the steps before, in the lane beside (``streams.py``); the elements go to memory one by one.
+made is in the registers of the steps before, in the lane beside (``streams.py``). What goes to memory, and comes from there, are blocks of several steps: parts of
+rows, whose lanes are transposed in registers (``Block``), or one element after the other.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from loopwright.ir.ops import Op
 from loopwright.nests.nest import Access
 from loopwright.nests.operations import has
 from loopwright.nests.skew import Diagonals, Rows, Strip
-from loopwright.nests.streams import FIXED, MOST_ROWS, MOVED, ONE, Streams, Taken
+from loopwright.nests.streams import CHUNK, FIXED, MOST_ROWS, MOVED, ONE, Streams, Taken
 from loopwright.nests.unroll import clone
 from loopwright.targets.target import Target
-from loopwright.types import BOOL, I64, PTR, VOID, Type, mask_of, vector_of
+from loopwright.types import BOOL, I64, PTR, UNSIGNED, VOID, Type, mask_of, vector_of
 from loopwright.vectors.operations import Operations
 
-__all__ = ["InLanes", "widest"]
+__all__ = ["InLanes", "together", "widest"]
 
 
 class Wavefront(Operations):
@@ -31,9 +32,13 @@ class Wavefront(Operations):
         strip: the strip, of ``parts * lanes`` rows.
         streams: where its accesses get their values from.
         parts: how many vectors there are of each value.
+        together: how many steps accesses are done for at once, as far as there are so many.
         vectors: per register of the scalar loop, its vectors.
         history: per position of a store or load whose vectors are wanted later: those of one step ago, of two, …
+        past: the same, as they are in this step.
         made: the same, those of this step.
+        ahead: per position of a load, of the steps that are done together: its vectors in each.
+        behind: per position of a store, of these steps: what it has to store of each.
         held: per variable that rows keep: the variables with its vectors, between steps.
         fixed: per position of a load that is the same in all steps: its vectors.
         strides: per position of an access: by how many bytes the lanes' elements are apart.
@@ -43,16 +48,20 @@ class Wavefront(Operations):
         step: the register that counts the columns of the first row.
     """
 
-    def __init__(self, strip: Strip, streams: Streams, lanes: int, parts: int, width: int) -> None:
+    def __init__(self, strip: Strip, streams: Streams, lanes: int, parts: int, width: int, together: int) -> None:
         super().__init__(strip.f, lanes, width)
         self.strip = strip
+        self.together = together
         self.streams = streams
         self.parts = parts
         self.out = strip.out
         self.line = strip.line
         self.vectors: dict[int, list[int]] = {}
         self.history: dict[int, list[list[int]]] = {}
+        self.past: dict[int, list[list[int]]] = {}
         self.made: dict[int, list[int]] = {}
+        self.ahead: dict[int, list[list[int]]] = {}
+        self.behind: dict[int, list[list[int]]] = {}
         self.held: dict[int, list[int]] = {}
         self.fixed: dict[int, list[int]] = {}
         self.strides: dict[int, int] = {}
@@ -132,7 +141,7 @@ class Wavefront(Operations):
 
     def moved(self, taken: Taken) -> list[int]:
         """What a load gets from registers."""
-        source = self.made_of(taken.source) if not taken.steps else self.history[taken.source][taken.steps - 1]
+        source = self.made_of(taken.source) if not taken.steps else self.past[taken.source][taken.steps - 1]
         rows = taken.rows
         full = self.f.types[source[0]]
         if not rows:
@@ -164,7 +173,7 @@ class Wavefront(Operations):
                 full = self.full(self.f.code[position].type)
                 known = [self.define(ops.SPLAT, full, [self.element(taken.load, self.row(0), self.step)], full)] * self.parts
             else:
-                known = self.moved(taken) if taken.kind == MOVED else self.strided(taken.load, self.step)
+                known = self.moved(taken) if taken.kind == MOVED else self.ahead[position][0] if position in self.ahead else self.strided(taken.load, self.step)
             self.made[position] = known
         return known
 
@@ -181,16 +190,58 @@ class Wavefront(Operations):
         strip.stop = self.define(ops.SELECT, I64, [enough, strip.high, first], I64)
         self.out.append(Instr(ops.IF, VOID, NONE, [enough], 0, self.line))
         self._begin(wanted, first)
-        self.step = strip.begin(self.f.names[self.f.code[strip.rows.inner.head].dst], first, strip.high)
-        self._take()
-        for number, instr in enumerate(strip.rows.body):
-            self._instruction(strip.rows.inner.head + 1 + number, instr)
-        self._shift()
-        strip.end()
+        self._steps(self._blocks(first))
         self._keep()
         self._leave()
         self._add_up()
         strip.end()
+
+    def _blocks(self, first: int) -> int:
+        """Steps several at a time, as far as there are so many, from the first one on; the step behind them."""
+        strip = self.strip
+        count = self.together
+        if count == 1:
+            return first
+        blocks = [(access, Block(self, access)) for access in self.streams.accesses if self.streams.blocks(access)]
+        rest = strip.number(ops.ADD, first, strip.number(ops.AND, strip.number(ops.SUB, strip.high, first), strip.const(-count)))
+        index = strip.begin(self.f.names[self.f.code[strip.rows.inner.head].dst], first, rest, count)
+        self._take()
+        for access, block in blocks:
+            if access.store:
+                self.behind[access.position] = []
+            else:
+                self.ahead[access.position] = block.load(index)
+        for step in range(count):
+            self._step(strip.plus(index, step))
+        for access, block in blocks:
+            if access.store:
+                block.store(index, self.behind[access.position])
+        self._leave_behind()
+        strip.end()
+        self.ahead.clear()
+        self.behind.clear()
+        return rest
+
+    def _steps(self, first: int) -> None:
+        """One step at a time, from one on."""
+        strip = self.strip
+        index = strip.begin(self.f.names[self.f.code[strip.rows.inner.head].dst], first, strip.high)
+        self._take()
+        self._step(index)
+        self._leave_behind()
+        strip.end()
+
+    def _step(self, step: int) -> None:
+        """What a step computes; its vectors are then those of one step ago."""
+        strip = self.strip
+        self.step = step
+        self.made.clear()
+        for number, instr in enumerate(strip.rows.body):
+            self._instruction(strip.rows.inner.head + 1 + number, instr)
+        for position, steps in self.past.items():
+            self.past[position] = [self.made_of(position), *steps[:-1]]
+        for vectors in self.ahead.values():
+            del vectors[0]
 
     def _wanted(self) -> dict[int, list[Taken]]:
         """Per position of a store or load: the loads that take its vectors in later steps. Their histories are made."""
@@ -285,11 +336,13 @@ class Wavefront(Operations):
             for part in range(self.parts):
                 self.part = part
                 values.append(self.vector(instr.args[0]))
-                if position not in self.streams.overwritten:
+                if position not in self.streams.overwritten and position not in self.behind:
                     first = part * self.lanes
                     where = self.subscripts(access, self.row(first), self.column(first, self.step))
                     self.out.append(Instr(ops.STORE_STRIDED, full, NONE, [values[part], stride, *where], instr.imm, instr.line))
             self.made[access.position] = values
+            if position in self.behind:
+                self.behind[position].append(values)
             if position in self.streams.overwritten:
                 self._last(access, values[-1])
         elif instr.dst >= 0 and instr.dst not in self.indices:
@@ -333,23 +386,22 @@ class Wavefront(Operations):
             self.out.append(Instr(op, full.element, variable, [variable, whole], 0, self.line))
 
     def _take(self) -> None:
-        """What the step before has left in variables, by value."""
+        """What the step before has left in variables, by value; what has been made before."""
+        self.past = dict(self.history)
         for register, held in self.held.items():
             full = self.f.types[held[0]]
             self.vectors[register] = [self.define(ops.COPY, full, [vector], full) for vector in held]
 
-    def _shift(self) -> None:
-        """What was made in this step is a step ago in the next."""
+    def _leave_behind(self) -> None:
+        """Leave in variables what the next step finds there."""
         for register, held in self.held.items():
             for part, vector in enumerate(held):
                 self.out.append(Instr(ops.COPY, self.f.types[vector], vector, [self.vectors[register][part]], 0, self.line))
         for position, steps in self.history.items():
-            made = self.made.get(position)
-            if made is None:
-                made = self.made_of(position)
-            for k in range(len(steps) - 1, -1, -1):
-                for part in range(self.parts):
-                    self.out.append(Instr(ops.COPY, self.f.types[steps[k][part]], steps[k][part], [steps[k - 1][part] if k else made[part]], 0, self.line))
+            # (The oldest first: what was in variables before moves on to others.)
+            for vectors, made in zip(reversed(steps), reversed(self.past[position]), strict=True):
+                for vector, value in zip(vectors, made, strict=True):
+                    self.out.append(Instr(ops.COPY, self.f.types[vector], vector, [value], 0, self.line))
 
     def _keep(self) -> None:
         """What rows keep for the part behind the diagonals."""
@@ -361,17 +413,111 @@ class Wavefront(Operations):
                 self.out.append(Instr(ops.STORE, type_, NONE, [value, strip.const(part * self.lanes)], self.f.arrays.index(array), self.line))
 
 
-class InLanes(Diagonals):
-    """Whole diagonals in ``parts`` vectors of ``lanes`` rows."""
+class Block:
+    """An access of several steps at once: of each row so many elements beside each other, 128 bits.
 
-    def __init__(self, streams: Streams, lanes: int, parts: int, width: int) -> None:
+    A vector holds those of every so many-th row. In each 128 bits of as many vectors as these have elements is a square of elements, which is transposed by as many rounds of
+    interleaving as it takes to halve it down to one (H. S. Stone, "Parallel processing with the perfect shuffle", IEEE Transactions on Computers C-20, 1971).
+
+    Attributes:
+        made: what emits.
+        access: the access.
+        type: of its vectors.
+        count: how many steps, and vectors.
+        apart: by how many bytes the rows are apart whose elements are beside each other in a vector.
+    """
+
+    def __init__(self, made: Wavefront, access: Access) -> None:
+        self.made = made
+        self.access = access
+        self.type = made.full(made.f.code[access.position].type)
+        self.count = made.together
+        strip = made.strip
+        self.apart = strip.number(ops.MUL, made.stride(access), strip.const(self.count))
+
+    def load(self, step: int) -> list[list[int]]:
+        """From a step on: per step, the vectors of all parts."""
+        made = self.made
+        parts = []
+        for part in range(made.parts):
+            rows = []
+            for number in range(self.count):
+                where = self._place(part, number, step)
+                args = where if self._whole() else [self.apart, *where]
+                rows.append(made.define(ops.LOAD if self._whole() else ops.LOAD_ROWS, self.type, args, self.type, VOID, self.access.array))
+            parts.append(self._transposed(rows))
+        return [list(vectors) for vectors in zip(*parts, strict=True)]
+
+    def store(self, step: int, values: list[list[int]]) -> None:
+        """What there is of each step, and of all parts."""
+        made = self.made
+        for part in range(made.parts):
+            for number, vector in enumerate(self._transposed([vectors[part] for vectors in values])):
+                where = self._place(part, number, step)
+                args = [vector, *where] if self._whole() else [vector, self.apart, *where]
+                made.out.append(Instr(ops.STORE if self._whole() else ops.STORE_ROWS, self.type, NONE, args, self.access.array, self.access.line))
+
+    def _whole(self) -> bool:
+        """Whether a vector is one row's."""
+        return self.type.size == CHUNK
+
+    def _place(self, part: int, number: int, step: int) -> list[int]:
+        """The subscripts of a row's first element."""
+        made = self.made
+        row = part * made.lanes + number
+        return made.subscripts(self.access, made.row(row), made.column(row, step))
+
+    def _transposed(self, vectors: list[int]) -> list[int]:
+        made = self.made
+        bits = vector_of(UNSIGNED[self.type.bits], self.type.lanes)
+        cast = self.type is not bits
+        if cast:
+            vectors = [made.define(ops.BITCAST, bits, [vector], bits, self.type) for vector in vectors]
+        half = self.count // 2
+        done = 1
+        while done < self.count:
+            pairs = [(vectors[n], vectors[n + half]) for n in range(half)]
+            vectors = [made.define(op, bits, [a, b], bits) for a, b in pairs for op in (ops.ZIP_LOW, ops.ZIP_HIGH)]
+            done *= 2
+        if cast:
+            vectors = [made.define(ops.BITCAST, self.type, [vector], self.type, bits) for vector in vectors]
+        return vectors
+
+
+class InLanes(Diagonals):
+    """Whole diagonals in ``parts`` vectors of ``lanes`` rows, ``together`` steps at a time."""
+
+    def __init__(self, streams: Streams, lanes: int, parts: int, width: int, together: int) -> None:
+        self.together = together
         self.streams = streams
         self.lanes = lanes
         self.parts = parts
         self.width = width
 
     def emit(self, strip: Strip) -> None:
-        Wavefront(strip, self.streams, self.lanes, self.parts, self.width).emit()
+        Wavefront(strip, self.streams, self.lanes, self.parts, self.width, self.together).emit()
+
+
+def together(f: Function, streams: Streams, lanes: int, parts: int, target: Target) -> int:
+    """How many steps accesses of strips are done for at once: as many as 128 bits have elements, where registers and the machine allow; else 1."""
+    found = [access for access in streams.accesses if streams.blocks(access)]
+    types = {f.code[access.position].type for access in found}
+    sizes = {type_.size for type_ in types}
+    if len(sizes) != 1:
+        return 1
+    count = CHUNK // sizes.pop()
+    loads = sum([not access.store for access in found])
+    room = len(target.orders[target.class_of(vector_of(f.code[found[0].position].type, lanes))]) // 2
+    if count < 2 or count * parts * max(loads, len(found) - loads) > room or not streams.apart(count, lanes * parts):
+        return 1
+    for type_ in types:
+        full = vector_of(type_, lanes)
+        bits = vector_of(UNSIGNED[type_.bits], lanes)
+        if full.size < CHUNK or not has(target, ops.ZIP_LOW, bits) or not has(target, ops.ZIP_HIGH, bits):
+            return 1
+        if full.size > CHUNK and not (has(target, ops.LOAD_ROWS_AT, full) and has(target, ops.STORE_ROWS_AT, full)):
+            return 1
+    return count
 
 
 def widest(f: Function, rows: Rows, target: Target) -> int:

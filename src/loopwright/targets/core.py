@@ -41,11 +41,13 @@ class Core:
         units: names of the units; ``counts``: how many there are of each.
         registers: how many values it can hold, of each of integers and floats.
         caches: bytes of its caches of the first and the second level, and what it can count on of the third; none where they are not known.
+        line: cycles that a line takes from one cache to the next, where many go; 0 where that is not known.
+        streams: at how many places it follows what goes through memory, and has the lines in front of there fetched.
         window: how many operations after one that waits can have started; 0 of a core that starts them in order.
         results_in_order: no operation starts before its result would come in order, behind those of the operations before it.
     """
 
-    __slots__ = ("_known", "_rows", "caches", "counts", "issue", "name", "registers", "results_in_order", "units", "window")
+    __slots__ = ("_known", "_rows", "caches", "counts", "issue", "line", "name", "registers", "results_in_order", "streams", "units", "window")
 
     def __init__(
         self,
@@ -57,6 +59,8 @@ class Core:
         window: int = 0,
         caches: Sequence[int] = (),
         results_in_order: bool = False,
+        line: int = 0,
+        streams: int = 0,
     ) -> None:
         """``table`` has a line for each kind of operation: ``operations | types | unit | latency | cycles``.
 
@@ -71,12 +75,14 @@ class Core:
         self.counts = [units[unit] for unit in self.units]
         self.registers = registers
         self.window = window
+        self.line = line
+        self.streams = streams
         self.results_in_order = results_in_order
         self.caches: list[int] = list(caches)
         self._rows: list[tuple[re.Pattern[str], re.Pattern[str], Cost]] = []
         self._known: dict[int, Cost] = {}
-        for line in table.splitlines():
-            text = line.partition("#")[0].strip()
+        for row in table.splitlines():
+            text = row.partition("#")[0].strip()
             if not text:
                 continue
             parts = [part.strip() for part in re.split(r"\s\|\s", text)]

@@ -491,6 +491,8 @@ _SEQUENCES: Final[dict[int, _Sequence]] = {
     ops.MASKED_STORE_AT.code: _masked,
     ops.LOAD_STRIDED_AT.code: _strided,
     ops.STORE_STRIDED_AT.code: _strided,
+    ops.LOAD_ROWS_AT.code: _strided,
+    ops.STORE_ROWS_AT.code: _strided,
     ops.MASKED_LOAD_STRIDED_AT.code: _masked_strided,
     ops.MASKED_STORE_STRIDED_AT.code: _masked_strided,
     ops.GATHER_AT.code: _indexed,

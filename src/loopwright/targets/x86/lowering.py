@@ -810,6 +810,8 @@ _SPECIAL: Final[dict[int, _Special]] = {
     **{op.code: _update for op in ops.DONE_IN_PLACE},
     ops.LOAD_STRIDED_AT.code: strided.rule,
     ops.STORE_STRIDED_AT.code: strided.rule,
+    ops.LOAD_ROWS_AT.code: strided.rule,
+    ops.STORE_ROWS_AT.code: strided.rule,
     ops.GATHER_AT.code: gathers.rule,
     ops.SCATTER_AT.code: gathers.rule,
     ops.GATHER_SINGLY.code: one_by_one.rule,

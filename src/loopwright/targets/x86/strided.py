@@ -1,4 +1,4 @@
-"""Vectors whose elements are not next to each other in memory, on x86-64: gathered and scattered in parts of 128 bits."""
+"""Vectors whose elements, or parts, are not next to each other in memory, on x86-64: gathered and scattered in parts of 128 bits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from loopwright.targets.steps import Emit
 from loopwright.targets.target import Rule, Use
 from loopwright.targets.x86.assembler import M, lookup
 from loopwright.targets.x86.encoder import NO_REGISTER
-from loopwright.targets.x86.operands import X86Assembler
+from loopwright.targets.x86.operands import X86Assembler, width
 from loopwright.targets.x86.registers import CODES, INTS, VECTORS
 from loopwright.types import PTR, VOID, Type
 
@@ -28,7 +28,12 @@ def _in_parts(type_: Type) -> bool:
 
 def expand(f: Function, instr: Instr, emit: Emit, scales: tuple[int, ...]) -> bool:
     """Elements of 8 and 16 bits one by one; the address of others in one register. As ``Target.expand``."""
-    if not _in_parts(instr.type):
+    rows = instr.op in ops.ROWS
+    if rows and instr.type.size == _PART:
+        op, args = (ops.LOAD_AT, instr.args[1:]) if instr.op.result else (ops.STORE_AT, [instr.args[0], *instr.args[2:]])
+        emit(Instr(op, instr.type, instr.dst, args, 0, instr.line, VOID, instr.mem))
+        return True
+    if not rows and not _in_parts(instr.type):
         strided.access(f, instr, emit, scales)
         return True
     mem = instr.mem
@@ -45,13 +50,59 @@ def expand(f: Function, instr: Instr, emit: Emit, scales: tuple[int, ...]) -> bo
 def rule(target: Any, instr: Instr) -> Rule | None:
     """The rule of an access whose address is one register."""
     mem = instr.mem
-    if not _in_parts(instr.type) or mem is None or mem.indexed:
+    if mem is None or mem.indexed:
+        return None
+    if instr.op in ops.ROWS:
+        return _of_rows(instr)
+    if not _in_parts(instr.type):
         return None
     # Scratch registers: three times the distance, the address of further elements, a part.
     emitter = _Access(instr.type, target.mask_registers)
     if instr.op is ops.LOAD_STRIDED_AT:
         return Rule("load_strided", (_INT, _INT), Use(VECTORS), emitter.load, temps=(INTS, INTS, VECTORS))
     return Rule("store_strided", (_VECTOR, _INT, _INT), None, emitter.store, temps=(INTS, INTS, VECTORS))
+
+
+def _of_rows(instr: Instr) -> Rule | None:
+    """The rule of an access to parts, which are loaded into their places, and stored from them."""
+    if instr.type.size <= _PART:
+        return None
+    # A scratch register, of four parts: three times the distance.
+    temps = (INTS,) if instr.type.size == 4 * _PART else ()
+    if instr.op is ops.LOAD_ROWS_AT:
+        return Rule("load_rows", (_INT, _INT), Use(VECTORS), _load_rows, temps=temps)
+    return Rule("store_rows", (_VECTOR, _INT, _INT), None, _store_rows, temps=temps)
+
+
+def _rows(asm: X86Assembler, instr: Instr, args: list[int]) -> list[M]:
+    """The addresses of the parts of a vector; the distance, the address and what is left for three times the distance are in ``args``."""
+    stride, base, *triple = (CODES[a] for a in args)
+    disp = _displacement(instr)
+    found = [M(base, NO_REGISTER, 1, disp), M(base, stride, 1, disp)]
+    if triple:
+        asm.emit(lookup("LEA", "r64,m"), (triple[0],), M(stride, stride, 2, 0), line=instr.line)
+        found += [M(base, stride, 2, disp), M(base, triple[0], 1, disp)]
+    return found
+
+
+def _load_rows(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    d, line, shape = CODES[instr.dst], instr.line, width(instr.type)
+    for n, mem in enumerate(_rows(asm, instr, instr.args)):
+        if n == 0:
+            asm.emit(lookup("VMOVUPS", "xmm,m128"), (d,), mem, line=line)
+        else:
+            name = "VINSERTF128" if shape == "ymm" else "VINSERTF32X4"
+            asm.emit(lookup(name, f"{shape},{shape},m128,imm8"), (d, d), mem, n, line=line)
+
+
+def _store_rows(asm: X86Assembler, f: Function, instr: Instr) -> None:
+    value, line, shape = CODES[instr.args[0]], instr.line, width(instr.type)
+    for n, mem in enumerate(_rows(asm, instr, instr.args[1:])):
+        if n == 0:
+            asm.emit(lookup("VMOVUPS", "m128,xmm"), (value,), mem, line=line)
+        else:
+            name = "VEXTRACTF128" if shape == "ymm" else "VEXTRACTF32X4"
+            asm.emit(lookup(name, f"m128,{shape},imm8"), (value,), mem, n, line=line)
 
 
 class _Access:
