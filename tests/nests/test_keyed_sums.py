@@ -1,4 +1,4 @@
-"""Sums by key: in pairs where the keys are few, and as one element after the other adds them up."""
+"""Sums by key: in pairs where the keys are few, in copies where they are not too many, and as one element after the other adds them up."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from loopwright.runtime import emulate
 
 #: What a loop becomes has a table of this name.
 TABLE = "totals.sums"
+COPIES = "totals.copies"
 
 
 def kernel(body: str, parameters: str = "keys, values, totals", loop: str = "range(len(keys))", **options: Any) -> Any:
@@ -53,7 +54,7 @@ def test_as_one_element_after_the_other(element: str, key: str) -> None:
     made = kernel("totals[keys[i]] += values[i]", loop=loop, fastmath=True)
     lo, end = (3, 2) if "3" in loop else (0, 0)
     for n in (0, 1, 2047, 2048, 2055, 2562, 5000):
-        for count in (1, 2, 15, 16, 17):
+        for count in (1, 2, 15, 16, 17, 100) if np.dtype(narrow).itemsize == 1 else (1, 2, 15, 16, 17, 511, 512, 513, 1024, 1025, 1250):
             k, v = keys(narrow, n, count), numbers(dtype, n)
             totals = numbers(dtype, count)
             wanted = totals.copy()
@@ -64,6 +65,7 @@ def test_as_one_element_after_the_other(element: str, key: str) -> None:
     arrays = [keys(narrow, 9, 4), numbers(dtype, 9), numbers(dtype, 4)]
     for target in ("x86-64-v3", "x86-64-v4", "aarch64-neon"):
         assert TABLE in text(made, arrays, target)
+        assert COPIES in text(made, arrays, target)
 
 
 @pytest.mark.parametrize(
@@ -85,17 +87,20 @@ def test_as_one_element_after_the_other(element: str, key: str) -> None:
     ],
 )
 @pytest.mark.parametrize("element", ["f32", "f64", "i32", "i64"])
-def test_of_keys_and_values_that_are_computed(element: str, body: str) -> None:
+@pytest.mark.parametrize("count", [16, 24])
+def test_of_keys_and_values_that_are_computed(count: int, element: str, body: str) -> None:
     dtype = np.dtype(getattr(lw, element).dtype)
-    made = kernel(body, loop="range(lw.i64(len(totals) * 300))", fastmath=True)
-    plain = kernel(body, loop="range(lw.i64(len(totals) * 300))", nests="off")
+    made = kernel(body, loop="range(lw.i64(len(totals) * 200))", fastmath=True)
+    plain = kernel(body, loop="range(lw.i64(len(totals) * 200))", nests="off")
     k, v = keys(np.uint8, 12000, 16), numbers(np.int16 if dtype.kind == "i" else np.float32, 12000).astype(dtype)
-    totals, wanted = numbers(dtype, 16), numbers(dtype, 16)
+    totals, wanted = numbers(dtype, count), numbers(dtype, count)
     made(k, v, totals)
     plain(k, v, wanted)
     assert totals.tobytes() == wanted.tobytes()
     if "len(values)" not in body and "values[keys" not in body and (element == "f64" or "+= i" not in body):
         assert TABLE in text(made, [k, v, totals], "x86-64-v4")
+    if "+= i" not in body or element in ("f64", "i64"):
+        assert COPIES in text(made, [k, v, totals], "x86-64-v4")
 
 
 @pytest.mark.parametrize(
@@ -119,6 +124,29 @@ def test_others_stay_as_they_are(body: str, options: dict[str, Any]) -> None:
     plain(k, v, wanted)
     assert totals.tobytes() == wanted.tobytes()
     assert TABLE not in text(made, [k, v, totals])
+    assert COPIES not in text(made, [k, v, totals])
+
+
+@pytest.mark.parametrize("count", [16, 17, 512, 513])
+def test_of_an_array_of_the_kernel_s_own(count: int) -> None:
+    source = f"""def counted(keys, out):
+    totals = lw.local(lw.i64, {count})
+    for k in range({count}):
+        totals[k] = 0
+    for i in range(len(keys)):
+        totals[keys[i] & {count - 1}] += 1
+    for k in range({count}):
+        out[k] = totals[k]
+"""
+    space: dict[str, Any] = {"lw": lw}
+    exec(source, space)  # noqa: S102 (above)
+    space["counted"].__annotations__.update(keys=lw.Array, out=lw.Array)
+    made = lw.kernel(source=source)(space["counted"])
+    k, out = keys(np.int32, 5000, 600), np.zeros(count, np.int64)
+    made(k, out)
+    np.testing.assert_array_equal(out, np.bincount(k & (count - 1), minlength=count))
+    found = text(made, [k, out])
+    assert (TABLE in found, COPIES in found) == (count == 16, 16 < count <= 512)
 
 
 def test_floats_in_their_order_without_fastmath() -> None:

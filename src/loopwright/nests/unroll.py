@@ -9,7 +9,7 @@ from loopwright.ir.function import NONE, Function, Instr, Loop
 from loopwright.ir.loops import IS_LOOP
 from loopwright.types import I64, PTR, Type
 
-__all__ = ["clone", "crossing_branches", "has_loops", "local_variables", "own_array", "repeats", "shifted", "written_first"]
+__all__ = ["clone", "crossing_branches", "has_loops", "local_variables", "own_array", "repeats", "shifted", "slice_of", "written_first"]
 
 # What becomes of an operation whose mask is known to be all true.
 _OTHER: Final = 0
@@ -142,6 +142,17 @@ def own_array(f: Function, name: str, element: Type, count: int, line: int, out:
     array.written = True
     out.append(Instr(ops.LOCAL, PTR, array.base, [f.const(I64, number)], 0, line))
     return number
+
+
+def slice_of(body: list[Instr], wanted: set[int]) -> list[Instr]:
+    """What of a body it takes to compute some values."""
+    needed = set(wanted)
+    found: list[Instr] = []
+    for instr in reversed(body):
+        if instr.dst in needed:
+            needed.update(instr.args)
+            found.append(instr)
+    return found[::-1]
 
 
 def shifted(code: list[Instr], by: int) -> list[Instr]:
