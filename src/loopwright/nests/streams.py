@@ -202,11 +202,11 @@ class Streams:
 
     # --- several steps at once
 
-    def blocks(self, access: Access) -> bool:
-        """Whether several steps' elements of a row are beside each other, and loaded or stored each."""
+    def blocks(self, access: Access, steps: int) -> bool:
+        """Whether so many steps' elements of a row are 128 bits beside each other, and loaded or stored each."""
         kept = access.position in self.overwritten if access.store else self.taken[access.position].kind != STRIDED
-        steps = [column for _, column in self.coefficients(access)]
-        return not kept and steps[-1] == 1 and not any(steps[:-1])
+        columns = [column for _, column in self.coefficients(access)]
+        return not kept and columns[-1] == 1 and not any(columns[:-1]) and steps * self.nest.f.arrays[access.array].element.size == CHUNK
 
     def apart(self, steps: int, rows: int) -> bool:
         """Whether so many steps' loads may be done in front of their stores, and these one after the other."""
@@ -238,7 +238,7 @@ class Streams:
                 moves = times if taken.kind == STRIDED else parts if taken.rows else 0
             elif access is not None:
                 times = moves = 1 if access.position in self.overwritten else lanes * parts
-            if access is not None and together > 1 and self.blocks(access):
+            if access is not None and together > 1 and self.blocks(access, together):
                 # (Each 128 bits but the first are put into their place, and the lanes of all exchanged.)
                 times = lanes * parts // together
                 moves = times - parts + parts * (together.bit_length() - 1)

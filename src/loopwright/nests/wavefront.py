@@ -202,7 +202,7 @@ class Wavefront(Operations):
         count = self.together
         if count == 1:
             return first
-        blocks = [(access, Block(self, access)) for access in self.streams.accesses if self.streams.blocks(access)]
+        blocks = [(access, Block(self, access)) for access in self.streams.accesses if self.streams.blocks(access, count)]
         rest = strip.number(ops.ADD, first, strip.number(ops.AND, strip.number(ops.SUB, strip.high, first), strip.const(-count)))
         index = strip.begin(self.f.names[self.f.code[strip.rows.inner.head].dst], first, rest, count)
         self._take()
@@ -500,12 +500,12 @@ class InLanes(Diagonals):
 
 def together(f: Function, streams: Streams, lanes: int, parts: int, target: Target) -> int:
     """How many steps accesses of strips are done for at once: as many as 128 bits have elements, where registers and the machine allow; else 1."""
-    found = [access for access in streams.accesses if streams.blocks(access)]
-    types = {f.code[access.position].type for access in found}
-    sizes = {type_.size for type_ in types}
-    if len(sizes) != 1:
+    # (What is wider is more of what goes to memory; accesses to narrower elements stay as they are.)
+    count = CHUNK // max([f.arrays[access.array].element.size for access in streams.accesses if access.store], default=CHUNK)
+    found = [access for access in streams.accesses if streams.blocks(access, count)]
+    if not found:
         return 1
-    count = CHUNK // sizes.pop()
+    types = {f.code[access.position].type for access in found}
     loads = sum([not access.store for access in found])
     room = len(target.orders[target.class_of(vector_of(f.code[found[0].position].type, lanes))]) // 2
     if count < 2 or count * parts * max(loads, len(found) - loads) > room or not streams.apart(count, lanes * parts):
