@@ -4,8 +4,8 @@ The latencies are those of ``timing.py`` for Zen 4 and Golden Cove, rounded to w
 either. Windows: 320 (Zen 4; AMD, publication 57647, section 2.10) and 512 (Golden Cove) operations. Caches: 32 KB and 1 MB of
 a core's own, as Zen 4 has, and no less in later cores of either; of the third level, which cores share, 8 MB, a quarter of what eight cores of Zen 4 have. A line of 64 bytes takes 8 cycles
 from there: 25 GB/s at 3.1 GHz, between what one core has of memory and what it has of its second level. Rows beside each other are foreseen where they are not many more than 16: the prefetcher of Intel's second
-level keeps track of 32 pages, one way through each (Intel optimization manual, "Data prefetch to the L2 and last level cache"), but those that are read and written are fetched twice as slowly, and at times slower
-than that, from 32 on (measured on Cascade Lake: rows of 2000 f32 filtered along themselves, 8 rows of two arrays 2.8 to 3.8 ms, 16 rows 3.3 to 10).
+level keeps track of 32 pages, one way through each (Intel optimization manual, "Data prefetch to the L2 and last level cache"); measured on Cascade Lake, rows of 2000 elements that are filtered along
+themselves, of two arrays, take 2.8 to 3.8 ms 8 at a time, 3.3 to 17 ms 16 at a time, and of four arrays 7 ms and 17 ms 4 and 8 at a time.
 """
 
 from __future__ import annotations
