@@ -1225,6 +1225,8 @@ BR_IF: Final = row("br_if", "B ->", "", "br when the condition holds", None, CON
 # Brackets and branches with the comparison inside, as the select pass makes them. The n-forms hold when the
 # comparison does not, which for floats differs from the opposite comparison where a NaN is involved.
 COMPARISONS: Final[dict[str, Op]] = {"eq": EQ, "ne": NE, "lt": LT, "le": LE, "gt": GT, "ge": GE}
+#: The operations that compare.
+COMPARING: Final = frozenset(COMPARISONS.values())
 CONDITIONS: Final[tuple[str, ...]] = ("eq", "ne", "lt", "le", "gt", "ge", "nlt", "nle", "ngt", "nge")
 #: Tests of bits of integers, which stand inside only: whether two have none in common, or some.
 TESTS: Final[dict[str, Meaning]] = {"disjoint": lambda t, s, a, b: np.bool_(a & b == 0), "meets": lambda t, s, a, b: np.bool_(a & b != 0)}

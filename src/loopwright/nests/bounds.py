@@ -18,7 +18,6 @@ __all__ = ["normalized", "toward"]
 #: By comparison, with the new value first: the operation. Of those that hold for equal operands, too, it is the same only where those cannot be told apart.
 _STRICT: Final[dict[Op, Op]] = {ops.GT: ops.MAX, ops.LT: ops.MIN}
 _LOOSE: Final[dict[Op, Op]] = {ops.GE: ops.MAX, ops.LE: ops.MIN}
-_COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
 #: What an arm begins behind, and ends in front of.
 _BEGINS: Final = frozenset((ops.IF, ops.THEN, ops.ELSE))
 _ENDS: Final = frozenset((ops.ELIF, ops.ELSE, ops.END))
@@ -32,7 +31,7 @@ def normalized(f: Function, code: list[Instr]) -> list[Instr]:
 def toward(f: Function, test: Instr, x: int, y: int) -> Op | None:
     """The operation whose result is ``x`` where a comparison of it with ``y`` holds, and ``y`` elsewhere; None where it is none."""
     op = test.op
-    if op not in _COMPARISONS or test.type.lanes:
+    if op not in ops.COMPARING or test.type.lanes:
         return None
     if test.args == [y, x]:
         op = ops.COMPARISONS[ops.EXCHANGED[op.name]]
@@ -120,7 +119,7 @@ def _bound(f: Function, out: list[Instr]) -> bool:
         return False
     k = len(out) - 5 if out[-5].op is ops.ELSE else len(out) - 4
     other, second = out[-3], out[-2]
-    if out[k].op is not ops.ELSE or (k == len(out) - 5 and out[-4].op not in _COMPARISONS):
+    if out[k].op is not ops.ELSE or (k == len(out) - 5 and out[-4].op not in ops.COMPARING):
         return False
     test, opener, first = out[k - 3 : k]
     if opener.op is not ops.IF or first.op is not ops.COPY or first.dst != second.dst or test.dst != opener.args[0] or second.args != [other.dst]:

@@ -37,7 +37,6 @@ __all__ = ["append_loop", "arithmetic", "comparisons", "computed", "decides", "k
 MOST: Final = 12
 LONGEST: Final = 200
 
-_COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
 _TESTS: Final = frozenset((ops.IF, ops.THEN, ops.BR_IF))
 _COMBINED: Final = frozenset((ops.NOT, ops.AND, ops.OR, ops.COPY))
 #: By comparison of an index, and what else there is, with 0: the last values that the sum has in each of the loops but the last.
@@ -121,7 +120,7 @@ def tested(nest: Nest) -> dict[int, int]:
     indices: set[int] | None = None
     for k in range(nest.start + 1, nest.end):
         instr = code[k]
-        if instr.op in _COMPARISONS:
+        if instr.op in ops.COMPARING:
             made[instr.dst] = k
         elif instr.op in _TESTS or (instr.op in _COMBINED and instr.type is BOOL):
             for a in instr.args:
@@ -359,7 +358,7 @@ def comparisons(nest: Nest, loop: NestLoop) -> list[tuple[Instr, Form]]:
     """The comparisons in a loop, and of each its first operand less the second, where that is a form."""
     found: list[tuple[Instr, Form]] = []
     for instr in nest.f.code[loop.head + 1 : loop.end]:
-        if instr.op in _COMPARISONS and instr.type is I64:
+        if instr.op in ops.COMPARING and instr.type is I64:
             a, b = nest.forms.of(instr.args[0]), nest.forms.of(instr.args[1])
             if a is not None and b is not None:
                 found.append((instr, a.plus(b, -1)))

@@ -45,7 +45,6 @@ _KINDS: Final[dict[ops.Op, tuple[ops.Op, bool]]] = {
     ops.LE: (ops.MIN, False),
 }
 _EXCHANGED: Final[dict[ops.Op, ops.Op]] = {ops.GT: ops.LT, ops.LT: ops.GT, ops.GE: ops.LE, ops.LE: ops.GE}
-_COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
 _OFFSETS: Final[dict[int, Type]] = {8: I16, 16: I16, 32: I32, 64: I64}
 
 
@@ -216,7 +215,7 @@ class _Split:
 
     def emit(self, op: ops.Op, type_: Type, args: list[int], dst: int = NONE, source: Type = VOID) -> int:
         """An operation; its result's register, a fresh one unless it is given."""
-        made = self.f.register(BOOL if op in _COMPARISONS else type_) if dst == NONE else dst
+        made = self.f.register(BOOL if op in ops.COMPARING else type_) if dst == NONE else dst
         self.out.append(Instr(op, type_, made, args, 0, self.line, source))
         return made
 

@@ -7,8 +7,6 @@ so that it can only be done where arrays are known not to overlap; and only wher
 
 from __future__ import annotations
 
-from typing import Final
-
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr
 from loopwright.nests.carry import needed
@@ -16,8 +14,6 @@ from loopwright.nests.nest import Access, Nest, NestLoop
 from loopwright.types import BOOL, I64, VOID
 
 __all__ = ["hoist"]
-
-_COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
 
 
 def hoist(nest: Nest, written: Nest) -> bool:
@@ -73,7 +69,7 @@ def _looked_up(nest: Nest) -> set[int]:
         instr = f.code[k]
         if instr.op is ops.FOR:
             forms += [nest.forms.of(a) for a in instr.args]
-        elif instr.type is I64 and instr.op in _COMPARISONS:
+        elif instr.type is I64 and instr.op in ops.COMPARING:
             a, b = nest.forms.of(instr.args[0]), nest.forms.of(instr.args[1])
             difference = a.plus(b, -1) if a is not None and b is not None else None
             if difference is not None and any(value in nest.indices for value in difference.terms):

@@ -51,7 +51,6 @@ _ROWS: Final = 100
 #: So many elements take longer one by one than a load that waits for two stores to be in the cache (measured on Zen 4: 16 take half as long, 64 take 2.5 times).
 _WAITED: Final = 32
 
-_COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
 _COUNTING: Final = frozenset((ops.ADD, ops.SUB, ops.MUL, ops.NEG, ops.COPY))
 _CONDITIONS: Final = frozenset((ops.AND, ops.OR, ops.XOR, ops.NOT, ops.SELECT, ops.COPY))
 _BRANCHES: Final = frozenset((ops.BR, ops.BR_IF))
@@ -478,7 +477,7 @@ class _Body:
         if most != _LINEAR or instr.type is not I64:
             return _VARYING if most else _UNIFORM
         op = instr.op
-        if op in _COMPARISONS:
+        if op in ops.COMPARING:
             return _UNIFORM if shapes[0] == shapes[1] else _VARYING
         if op is ops.COPY:
             return _LINEAR
@@ -657,7 +656,7 @@ class _Body:
         if op is ops.COPY:
             return True
         full = vector_of(type_, self.lanes)
-        if op is ops.SELECT or op in _COMPARISONS:
+        if op is ops.SELECT or op in ops.COMPARING:
             return self._masks(type_) and (type_.bits == self.width or self._fits(type_)) and has(self.target, op, full)
         if op is ops.CONVERT and type_.is_integer and self._of(instr.args[0]) == _LINEAR:
             # The lanes count in the type itself.

@@ -27,7 +27,6 @@ _WHOLE: Final = frozenset((ops.ABS, ops.MIN, ops.MAX, ops.DIV_FLOOR, ops.DIV_TRU
 _DIVISIONS: Final = frozenset((ops.DIV_FLOOR, ops.DIV_TRUNC, ops.REM_FLOOR, ops.REM_TRUNC))
 _BITWISE: Final = frozenset((ops.AND, ops.OR, ops.XOR))
 _BY_NUMBERS: Final = _DIVISIONS | {ops.SHL, ops.SHR}
-_COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
 
 
 def narrow(f: Function, target: Target, head: int, end: int) -> None:
@@ -58,7 +57,7 @@ def narrow(f: Function, target: Target, head: int, end: int) -> None:
             wide.append(instr)
         elif type_.bits <= _BITS:
             inside.add(instr.dst)
-            if op in _COMPARISONS and instr.type.bits > _BITS:
+            if op in ops.COMPARING and instr.type.bits > _BITS:
                 compared.append(instr)
     if wide:
         found = _Uses(f, code, head, end, wide, compared)
@@ -131,7 +130,7 @@ class _Uses:
             op = instr.op
             wanted = need.get(instr.dst, -1) if instr.dst >= 0 else -1
             whole = instr.dst in self.whole
-            compared = op in _COMPARISONS and instr.type.bits > _BITS
+            compared = op in ops.COMPARING and instr.type.bits > _BITS
             for position, a in enumerate(instr.args):
                 if wanted >= 0 and (op in _WHOLE or (op is ops.SELECT and position == 0)) and a not in made:
                     if op in _WHOLE:

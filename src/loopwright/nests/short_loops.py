@@ -44,7 +44,6 @@ FAST_UNROLLED: Final = 2
 _CHOSEN: Final = 6
 _VARIABLES: Final = 3
 _TESTS: Final = 3
-_COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
 
 
 def unroll(nest: Nest, target: Target, report: Any) -> None:
@@ -108,7 +107,7 @@ def _branches(nest: Nest, body: list[Instr]) -> bool:
             if (
                 op is ops.STORE
                 or (op is ops.LOAD and (instr.imm, *instr.args) not in loaded)
-                or (instr.type.is_float and op not in _COMPARISONS and op is not ops.LOAD)
+                or (instr.type.is_float and op not in ops.COMPARING and op is not ops.LOAD)
             ):
                 return True
             if instr.dst >= 0 and variable[instr.dst]:

@@ -8,8 +8,6 @@ rows, whose lanes are transposed in registers (``Block``), or one element after 
 
 from __future__ import annotations
 
-from typing import Final
-
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.ops import Op
@@ -575,7 +573,7 @@ def _has(target: Target, instr: Instr, lanes: int, width: int) -> bool:
     full = vector_of(type_, lanes)
     if op is ops.CONVERT or op is ops.CONVERT_SATURATED or op in ops.CASTS:
         return has(target, op, full, vector_of(source, lanes))
-    if op is ops.SELECT or op in _COMPARISONS:
+    if op is ops.SELECT or op in ops.COMPARING:
         return _fits(target, type_, lanes, width) and has(target, op, full)
     return op.operands.count("T") == len(instr.args) and has(target, op, full)
 
@@ -584,6 +582,3 @@ def _fits(target: Target, element: Type, lanes: int, width: int) -> bool:
     """Whether masks for an element can be made those of conditions, and the other way round."""
     mine, theirs = mask_of(width, lanes), mask_of(element.bits, lanes)
     return mine is theirs or (has(target, ops.MASK_CONVERT, mine, theirs) and has(target, ops.MASK_CONVERT, theirs, mine))
-
-
-_COMPARISONS: Final = frozenset(ops.COMPARISONS.values())

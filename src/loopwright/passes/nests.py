@@ -23,7 +23,6 @@ from loopwright.targets.core import Core
 from loopwright.targets.target import Target
 from loopwright.types import I64
 
-_COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
 #: Of i64, what is more than arithmetic on indices.
 _FOUND: Final = frozenset((ops.STORE, ops.MIN, ops.MAX))
 
@@ -162,7 +161,9 @@ def _candidate(f: Function) -> bool:
                 opened.pop()
         elif op is ops.LOAD:
             loads = True
-        elif not found and (op is ops.STORE or (loads and (op.reduction is not None or op is ops.SUB or op in _COMPARISONS))) and True in opened:
+        elif not found and (op is ops.STORE or (loads and (op.reduction is not None or op is ops.SUB or op in ops.COMPARING))) and True in opened:
             # (Sums and comparisons of indices are none, but those that are kept.)
-            found = instr.type is not I64 or op in _FOUND or f.variable[instr.dst] or (op in _COMPARISONS and any(a >= 0 and f.variable[a] for a in instr.args))
+            found = (
+                instr.type is not I64 or op in _FOUND or f.variable[instr.dst] or (op in ops.COMPARING and any(a >= 0 and f.variable[a] for a in instr.args))
+            )
     return found

@@ -30,7 +30,6 @@ __all__ = ["run"]
 
 #: A value with more uses stays where it is.
 _MOST: Final = 4
-_COMPARES: Final = frozenset(ops.COMPARISONS.values())
 #: What stays: copies of constants and variables have places of their own.
 _STAYS: Final = frozenset((ops.COPY,))
 
@@ -163,7 +162,7 @@ class _Sinking:
     def sink(self, k: int, instr: Instr, uses: list[int]) -> None:
         places = sorted({self.place[u] for u in uses})
         for to in places:
-            if self.loop[self.region[to]] != self.loop[self.region[k]] and not (instr.op in _COMPARES or instr.op is ops.ADDRESS):
+            if self.loop[self.region[to]] != self.loop[self.region[k]] and not (instr.op in ops.COMPARING or instr.op is ops.ADDRESS):
                 return
             if not self.unchanged(instr.args, k, to):
                 return
@@ -173,7 +172,7 @@ class _Sinking:
         first = places[0]
         if more <= 1 and self.loop[self.region[first]] == self.loop[self.region[k]] and all(self.within(self.region[to], self.region[first]) for to in places):
             self.put(k, instr, first)
-        elif more <= 1 and len(places) == len(uses) > 1 and instr.op in _COMPARES and instr.type is not BOOL:
+        elif more <= 1 and len(places) == len(uses) > 1 and instr.op in ops.COMPARING and instr.type is not BOOL:
             self.each(k, instr, uses)
 
     def unchanged(self, args: list[int], k: int, to: int) -> bool:

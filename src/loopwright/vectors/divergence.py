@@ -30,7 +30,6 @@ VARYING: Final = 3
 _COUNTED: Final = (LINEAR, AFFINE)
 
 _MOVES: Final = (ops.ADD, ops.SUB)
-_COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
 
 
 #: How far elements may be apart that are dealt out in pairs (``interleaving.py``).
@@ -260,7 +259,7 @@ class Divergence:
             return VARYING if most else UNIFORM
         if most == AFFINE or op is ops.MUL or op is ops.SHL or op is ops.NEG or op is ops.SUB and self.of(args[1]) != UNIFORM:
             return self._affine(instr)
-        if op in _COMPARISONS:
+        if op in ops.COMPARING:
             # As far as the one is from the other, so far are those of every lane.
             return UNIFORM if self.of(args[0]) == self.of(args[1]) else VARYING
         if op is ops.COPY:

@@ -12,7 +12,6 @@ from loopwright.types import BOOL, VOID, Type, mask_of, vector_of
 
 __all__ = ["Operations"]
 
-_COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
 #: Operations on conditions, of scalars bools and of lanes masks.
 _LOGIC: Final = frozenset((ops.AND, ops.OR, ops.XOR, ops.NOT, ops.ANDNOT))
 
@@ -81,7 +80,7 @@ class Operations:
         if op is ops.MUL_WIDE:
             full = self.full(type_)
             return self.define(op, full, [self.vector(a) for a in args], full, self.full(instr.source))
-        if op in _COMPARISONS:
+        if op in ops.COMPARING:
             full = self.full(type_)
             return self.define(op, full, [self.vector(args[0]), self.vector(args[1])], ops.mask_for(full))
         if op is ops.SELECT:

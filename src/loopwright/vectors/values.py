@@ -22,8 +22,6 @@ ABSENT: Final = -(1 << 40)
 #: Variable -> the operand that holds its value in the lanes that run.
 Env = dict[int, int]
 
-_COMPARISONS: Final = frozenset(ops.COMPARISONS.values())
-
 
 class Values(Bitmaps):
     """What is emitted for one loop, as far as it does not branch.
@@ -175,7 +173,7 @@ class Values(Bitmaps):
             self.vectors[register] = value
 
     def compute(self, instr: Instr) -> int:
-        if instr.type is I64 and instr.op in _COMPARISONS:
+        if instr.type is I64 and instr.op in ops.COMPARING:
             found = self.by_index(instr.op, instr.args[0], instr.args[1])
             if found != ABSENT:
                 return found

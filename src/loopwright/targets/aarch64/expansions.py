@@ -17,7 +17,7 @@ __all__ = ["EXPANDED", "expand"]
 
 #: What an integer kept in 32 bits needs no sequence for, however narrow it is.
 _NARROW_AS_IT_IS: Final = (
-    frozenset(ops.COMPARISONS.values())
+    ops.COMPARING
     | frozenset(ops.CHOICES)
     | {
         ops.COPY,

@@ -61,7 +61,7 @@ _ROTATIONS: Final = frozenset((ops.ROTATE_LEFT.code, ops.ROTATE_RIGHT.code))
 #: Of integers: only for registers of their own width.
 _WHOLE_WIDTH: Final = _ROTATIONS | {ops.LEADING_ZEROS.code, ops.TRAILING_ZEROS.code, ops.BIT_REVERSE.code, ops.BYTE_SWAP.code}
 _SATURATED: Final = frozenset((ops.ADD_SATURATED.code, ops.SUB_SATURATED.code, ops.ABS_DIFF.code))
-_COMPARES: Final = frozenset(op.code for op in ops.COMPARISONS.values())
+_COMPARES: Final = frozenset(op.code for op in ops.COMPARING)
 
 #: Floats: the scalar instruction, the vector one, and which operands they take in their order.
 _FLOAT: Final[dict[int, tuple[Family, Family | None, tuple[int, ...], tuple[int, ...]]]] = {

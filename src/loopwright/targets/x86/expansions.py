@@ -15,9 +15,8 @@ from loopwright.types import BOOL, F16, F32, F64, I16, I32, I64, SIGNED, U8, U16
 
 __all__ = ["EXPANDED", "convert_in_steps", "expand", "middle"]
 
-_COMPARES: Final = frozenset(ops.COMPARISONS.values())
 #: What an integer kept in 32 bits needs no sequence for, however narrow it is.
-_NARROW_AS_IT_IS: Final = _COMPARES | frozenset(ops.CHOICES) | {ops.COPY, ops.BITCAST, ops.CONVERT, ops.CONVERT_UNCHECKED, ops.TO_F16}
+_NARROW_AS_IT_IS: Final = ops.COMPARING | frozenset(ops.CHOICES) | {ops.COPY, ops.BITCAST, ops.CONVERT, ops.CONVERT_UNCHECKED, ops.TO_F16}
 
 
 def expand(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:

@@ -28,7 +28,6 @@ __all__ = ["missing", "rule_for"]
 _FUSED: Final[dict[Op, str]] = {ops.FMA: "VFMADD", ops.FMS: "VFMSUB", ops.FNMA: "VFNMADD", ops.FNMS: "VFNMSUB"}
 
 _DIVISIONS: Final = frozenset({ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR})
-_COMPARES: Final = frozenset(ops.COMPARISONS.values())
 _PART: Final = Rule("part", (), Use(INTS, LEFT), control.part)
 
 _REDUCTIONS: Final[dict[Op, Op]] = {
@@ -849,7 +848,7 @@ _SPECIAL: Final[dict[int, _Special]] = {
     ops.MUL.code: _multiply,
     ops.ADD_SCALED.code: _add_scaled,
     ops.MUL_HIGH.code: _multiply_high,
-    **{op.code: _compare for op in _COMPARES},
+    **{op.code: _compare for op in ops.COMPARING},
     ops.SELECT.code: _select,
     **{op.code: _select_compared for op in ops.CHOICES},
     **{op.code: _divide for op in (*_DIVISIONS, ops.DIV_REM)},

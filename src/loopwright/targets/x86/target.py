@@ -54,14 +54,13 @@ _ADDRESSING: Final = Addressing((1, 2, 4, 8), -(1 << 31), (1 << 31) - 1, origins
 _SHIFTS: Final = frozenset({ops.SHL, ops.SHR, ops.ROTATE_LEFT, ops.ROTATE_RIGHT})
 _ALU_IMMEDIATE: Final = frozenset({ops.ADD, ops.SUB, ops.MUL, ops.AND, ops.OR, ops.XOR, ops.SHL_MODULO, ops.SHR_MODULO}) | _SHIFTS
 _DIVISIONS: Final = frozenset({ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR})
-_COMPARES: Final = frozenset(ops.COMPARISONS.values())
-_COMPARING: Final = _COMPARES | frozenset(ops.CHOICES)
+_COMPARED: Final = ops.COMPARING | frozenset(ops.CHOICES)
 #: What AVX512-FP16 has for f16 (SDM volume 1, chapter 5.19), or what is made of the bits: no remainders and floors of quotients, which are computed with f32.
 _HALF_OPERATIONS: Final = frozenset(
     op.code
     for op in (
         *(ops.ADD, ops.SUB, ops.MUL, ops.DIV, ops.SQRT, ops.NEG, ops.ABS, ops.FLOOR, ops.CEIL, ops.TRUNC, ops.ROUND, ops.MIN, ops.MAX, ops.COPY_SIGN, ops.IOTA),
-        *(*ops.FUSED, *_COMPARES, ops.CONVERT, *ops.UNCHECKED, ops.REDUCE_ADD, ops.REDUCE_MUL, ops.REDUCE_MIN, ops.REDUCE_MAX),
+        *(*ops.FUSED, *ops.COMPARING, ops.CONVERT, *ops.UNCHECKED, ops.REDUCE_ADD, ops.REDUCE_MUL, ops.REDUCE_MIN, ops.REDUCE_MAX),
     )
 )
 #: Whose options are the usual ones.
@@ -198,7 +197,7 @@ class X86(Target):
             return False
         if op in _DIVISIONS:
             return True
-        if op in _ALU_IMMEDIATE or op in _COMPARING or op.compare:
+        if op in _ALU_IMMEDIATE or op in _COMPARED or op.compare:
             return fits32(int(value))
         return False
 
