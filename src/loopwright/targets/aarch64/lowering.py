@@ -413,6 +413,9 @@ def _of_lanes(f: Function, instr: Instr) -> Rule | None:
             return one(name, (i.FMINNM_V if op is ops.MIN else i.FMAXNM_V)[shape]) if f.options.fastmath else None
         known = _FLOAT.get(code)
         return one(name, known[1][shape], known[3]) if known is not None and known[1] is not None else None
+    if op is ops.ZIP_LOW or op is ops.ZIP_HIGH:
+        # (The upper lanes of fewer than 8 bytes are not those that ZIP2 takes.)
+        return one(name, (i.ZIP1 if op is ops.ZIP_LOW else i.ZIP2)[shape]) if bytes_of(type_) >= 8 else None
     if op is ops.COUNT_WHERE:
         return one(name, i.SUB_V[shape], (1, 0))
     bitwise = _BITWISE.get(code)
