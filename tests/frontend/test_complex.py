@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.from_text import kernel_from
 from tests.frontend.conftest import copies, stage
 from tests.machines import Runner, runners
 
@@ -382,11 +383,8 @@ def test_root_and_quotient_of_what_is_special() -> None:
     ],
 )
 def test_refused(statement: str, message: str) -> None:
-    text = f"def refused(x: lw.Array[lw.complex64], real: lw.Array[lw.f32], out: lw.Array[lw.complex64]):\n    {statement}\n"
-    names: dict[str, Any] = {"lw": lw}
-    exec(text, names)  # noqa: S102
     with pytest.raises(KernelTypeError, match=message):
-        lw.kernel(names["refused"], source=text).compile()
+        kernel_from("x: lw.Array[lw.complex64], real: lw.Array[lw.f32], out: lw.Array[lw.complex64]", statement)[0].compile()
 
 
 def test_refused_totals_results_and_arguments() -> None:

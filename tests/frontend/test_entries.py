@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.from_text import kernel_from
 
 import loopwright as lw
 
@@ -35,17 +36,16 @@ BODIES = [
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("options", [{}, {"check": True}, {"nests": "off"}], ids=str)
 def test_elements(body: str, options: Any) -> None:
-    text = "def k(x: lw.Array[lw.f64], n: lw.Array[lw.i64], z: lw.Array[lw.f64]):\n" + "".join(f"    {line}\n" for line in body.split("|"))
-    scope: dict[str, Any] = {"lw": lw}
-    exec(compile(text, "<entries>", "exec"), scope)
+    parameters, lines = "x: lw.Array[lw.f64], n: lw.Array[lw.i64], z: lw.Array[lw.f64]", body.replace("|", "\n")
+    kernel, plain = kernel_from(parameters, lines, contract=False, **options)
     made, want = np.zeros(9), np.zeros(9)
-    lw.kernel(scope["k"], source=text, contract=False, **options)(X, N, made)
-    scope["k"](X, N, want)
+    kernel(X, N, made)
+    plain(X, N, want)
     assert made.tolist() == want.tolist()
     made, want = np.zeros(9), np.zeros(9)
     if "x[0]" not in body and "x[i]" not in body:
-        lw.kernel(scope["k"], source=text, **options)(X[:0], N[:0], made)
-        scope["k"](X[:0], N[:0], want)
+        kernel_from(parameters, lines, **options)[0](X[:0], N[:0], made)
+        plain(X[:0], N[:0], want)
         assert made.tolist() == want.tolist()
 
 
@@ -68,11 +68,9 @@ def test_a_loop_over_elements_has_lanes() -> None:
     ],
 )
 def test_what_is_told_of_others(line: str, message: str) -> None:
-    text = f"def k(x: lw.Array[lw.f64], a: lw.Array[lw.f64, 2]):\n    {line}\n        x[0] = 1\n"
-    scope: dict[str, Any] = {"lw": lw}
-    exec(compile(text, "<entries>", "exec"), scope)
+    kernel, _ = kernel_from("x: lw.Array[lw.f64], a: lw.Array[lw.f64, 2]", f"{line}\n    x[0] = 1")
     with pytest.raises(lw.KernelTypeError) as caught:
-        lw.kernel(scope["k"], source=text)(X.copy(), np.zeros((2, 2)))
+        kernel(X.copy(), np.zeros((2, 2)))
     assert message in str(caught.value) and ":2:" in str(caught.value)
 
 

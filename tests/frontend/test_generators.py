@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.from_text import kernel_from
 
 import loopwright as lw
 
@@ -16,10 +16,8 @@ N = np.array([4, 1, -3, 9, 0, 2, 7, -8, 5])
 
 
 def kernel(expression: str, loop: str = "range", **options: Any) -> tuple[Any, Any]:
-    text = f"def kernel(x: lw.Array[lw.f64], n: lw.Array[lw.i64], z: lw.Array[lw.f64]):\n    for r in {loop}(len(z)):\n        z[r] = {expression}\n"
-    scope: dict[str, Any] = {"lw": lw, "np": np, "math": math, "W": (0.5, 0.25, 2.0)}
-    exec(compile(text, "<generators>", "exec"), scope)
-    return lw.kernel(scope["kernel"], source=text, **options), scope["kernel"]
+    body = f"for r in {loop}(len(z)):\n    z[r] = {expression}"
+    return kernel_from("x: lw.Array[lw.f64], n: lw.Array[lw.i64], z: lw.Array[lw.f64]", body, {"W": (0.5, 0.25, 2.0)}, **options)
 
 
 EXPRESSIONS = [

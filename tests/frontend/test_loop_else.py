@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.from_text import kernel_from
 
 import loopwright as lw
 
@@ -35,12 +36,10 @@ BODIES = [
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("options", [{}, {"check": True}, {"nests": "off"}], ids=str)
 def test_statements(body: str, options: Any) -> None:
-    text = "def k(x: lw.Array[lw.i64], z: lw.Array[lw.i64]):\n" + "".join(f"    {line}\n" for line in body.split("|"))
-    scope: dict[str, Any] = {"lw": lw}
-    exec(compile(text, "<loop else>", "exec"), scope)
+    kernel, plain = kernel_from("x: lw.Array[lw.i64], z: lw.Array[lw.i64]", body.replace("|", "\n"), **options)
     made, want = np.zeros(10, np.int64), np.zeros(10, np.int64)
-    lw.kernel(scope["k"], source=text, **options)(X, made)
-    scope["k"](X, want)
+    kernel(X, made)
+    plain(X, want)
     assert made.tolist() == want.tolist()
 
 

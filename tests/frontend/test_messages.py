@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.from_text import kernel_from
 
 import loopwright as lw
 
@@ -280,22 +281,20 @@ def test_numbers_that_the_element_does_not_hold() -> None:
 @pytest.mark.parametrize("loop", ["range", "lw.lanes"])
 def test_conditions_are_numbers_beside_others(loop: str) -> None:
     """As NumPy's are: True is 1, in the other's type; beside Python's numbers in that of 64 bits."""
-    text = (
-        "def k(x: lw.Array[lw.bool_], f: lw.Array[lw.f32], n: lw.Array[lw.i16], z: lw.Array[lw.f64, 2]):\n"
-        f"    for i in {loop}(len(x)):\n"
-        "        z[0, i] = (x[i] + 1) * 10 + (5 - x[i])\n"
-        "        z[1, i] = f[i] * x[i] + x[i]\n"
-        "        z[2, i] = (n[i] > 3) * n[i] - x[i]\n"
-        "        z[3, i] = (f[i] > 0.5) * 2.5 + 3 * x[i]\n"
-        "        z[4, i] = n[i] * x[i] * n[i]\n"
+    kernel, function = kernel_from(
+        "x: lw.Array[lw.bool_], f: lw.Array[lw.f32], n: lw.Array[lw.i16], z: lw.Array[lw.f64, 2]",
+        f"for i in {loop}(len(x)):\n"
+        "    z[0, i] = (x[i] + 1) * 10 + (5 - x[i])\n"
+        "    z[1, i] = f[i] * x[i] + x[i]\n"
+        "    z[2, i] = (n[i] > 3) * n[i] - x[i]\n"
+        "    z[3, i] = (f[i] > 0.5) * 2.5 + 3 * x[i]\n"
+        "    z[4, i] = n[i] * x[i] * n[i]",
     )
-    scope: dict[str, Any] = {"lw": lw}
-    exec(compile(text, "<conditions>", "exec"), scope)  # noqa: S102 (the text above)
     x, f, n = np.arange(9) % 3 == 0, np.linspace(-1, 2, 9, dtype=np.float32), np.arange(9, dtype=np.int16) * 100
     z, want = np.zeros((5, 9)), np.zeros((5, 9))
-    lw.kernel(scope["k"], source=text)(x, f, n, z)
+    kernel(x, f, n, z)
     with np.errstate(all="ignore"):
-        scope["k"](x, f, n, want)
+        function(x, f, n, want)
     assert z.tolist() == want.tolist()
 
 

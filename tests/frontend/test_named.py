@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
+from tests.from_text import kernel_from
 
-import loopwright as lw
 from loopwright.errors import KernelSyntaxError
 
-
-def kernel(body: str, **options: Any) -> tuple[Any, Any]:
-    lines = "".join(f"    {line}\n" for line in body.split("\n"))
-    text = f"def kernel(x: lw.Array[lw.f64], y: lw.Array[lw.f64], n: lw.i64):\n{lines}"
-    scope: dict[str, Any] = {"lw": lw, "np": np}
-    exec(compile(text, "<plainer>", "exec"), scope)  # noqa: S102 (texts of this file alone)
-    return lw.kernel(scope["kernel"], source=text, **options), scope["kernel"]
-
+PARAMETERS = "x: lw.Array[lw.f64], y: lw.Array[lw.f64], n: lw.i64"
 
 BODIES = [
     "for i in range(n):\n    if x[i] > 5:\n        y[0] = i\n        break\nelse:\n    y[0] = -1",
@@ -48,7 +39,7 @@ BODIES = [
 @pytest.mark.parametrize("body", BODIES)
 def test_python_says_the_same(body: str) -> None:
     for check in (False, True):
-        made, function = kernel(body, check=check)
+        made, function = kernel_from(PARAMETERS, body, check=check)
         for seed in range(4):
             x = np.random.default_rng(seed).integers(0, 7 if seed else 3, 12).astype(float)
             for n in (1, 2, 7, 12):
@@ -71,4 +62,4 @@ def test_python_says_the_same(body: str) -> None:
 )
 def test_assignments_that_are_refused(body: str) -> None:
     with pytest.raises(KernelSyntaxError, match="`:=` cannot stand in a kernel"):
-        kernel(body)[0].compile()
+        kernel_from(PARAMETERS, body)[0].compile()

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
+from tests.from_text import kernel_from
 
 import loopwright as lw
 from loopwright.errors import LoopwrightError
-
-
-def kernel(body: str, **options: Any) -> tuple[Any, Any]:
-    lines = "".join(f"    {line}\n" for line in body.split("\n"))
-    text = f"def kernel(x: lw.Array):\n{lines}"
-    scope: dict[str, Any] = {"lw": lw, "np": np}
-    exec(compile(text, "<results>", "exec"), scope)  # noqa: S102 (texts of this file alone)
-    return lw.kernel(scope["kernel"], source=text, **options), scope["kernel"]
 
 
 @pytest.mark.parametrize(
@@ -45,14 +36,14 @@ def test_results_without_annotations(body: str, element: str, result: str) -> No
     for length in (2, 20):
         x = np.arange(length).astype(element)
         for check in (False, True):
-            made, function = kernel(body, check=check)
+            made, function = kernel_from("x: lw.Array", body, check=check)
             assert made(x) == function(x)
             signature = made.signature((x,), {})
             assert str(made.stage(signature).result) == result
 
 
 def test_floats_of_16_bits() -> None:
-    made, _ = kernel("return max(x)")
+    made, _ = kernel_from("x: lw.Array", "return max(x)")
     assert made(np.array([1.5, 2.5], np.float16)) == 2.5
 
 
@@ -69,11 +60,11 @@ def test_floats_of_16_bits() -> None:
 )
 def test_what_has_no_type_of_its_own(body: str, message: str) -> None:
     with pytest.raises(LoopwrightError, match=message):
-        kernel(body)[0].compile(lw.Array[lw.f32])
+        kernel_from("x: lw.Array", body)[0].compile(lw.Array[lw.f32])
 
 
 def test_none_is_none() -> None:
-    made, function = kernel("return x[0]")
+    made, function = kernel_from("x: lw.Array", "return x[0]")
     function.__annotations__["return"] = None
     with pytest.raises(LoopwrightError, match="in a kernel without a result"):
         made.compile(lw.Array[lw.f32])

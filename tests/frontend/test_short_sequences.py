@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.from_text import kernel_from
 
 import loopwright as lw
 
@@ -28,14 +29,12 @@ def run(expression: str, types: str, result: str, *arrays: Any, loop: str = "ran
     """The elements that a kernel stores whose elements of ``x``, ``y``, … are of these types, run as code and as Python."""
     names = "xyw"[: len(arrays)]
     params = ", ".join(f"{name}: lw.Array[lw.{type_}]" for name, type_ in zip(names, types.split(), strict=True))
-    text = f"def kernel({params}, z: lw.Array[lw.{result}]):\n    for i in {loop}(len(x)):\n        z[i] = {expression}\n"
-    scope: dict[str, Any] = {"lw": lw, "np": np, "math": math}
-    exec(compile(text, "<short sequences>", "exec"), scope)
+    kernel, function = kernel_from(f"{params}, z: lw.Array[lw.{result}]", f"for i in {loop}(len(x)):\n    z[i] = {expression}", **options)
     given = [np.array(values, NUMPY[type_]) for values, type_ in zip(arrays, types.split(), strict=True)]
     made, plain = (np.zeros(len(arrays[0]), NUMPY[result]) for _ in range(2))
-    lw.kernel(scope["kernel"], source=text, **options)(*given, made)
+    kernel(*given, made)
     with np.errstate(all="ignore"):
-        scope["kernel"](*given, plain)
+        function(*given, plain)
     return made, plain
 
 
@@ -168,26 +167,24 @@ def test_rounding_gives_python_integers() -> None:
 @pytest.mark.parametrize("expression", ["int(x[i])", "round(x[i])", "math.floor(x[i])", "math.ceil(x[i])", "lw.u8(int(x[i] * 0.5))"])
 def test_python_integers_of_floats_are_stored_without_64_bits(expression: str) -> None:
     """Elements of 8 bits are made in lanes of 32."""
-    text = f"def kernel(x: lw.Array[lw.f32], z: lw.Array[lw.u8]):\n    for i in range(len(x)):\n        z[i] = {expression}\n"
-    scope: dict[str, Any] = {"lw": lw, "math": math}
-    exec(compile(text, "<short sequences>", "exec"), scope)
-    kernel = lw.kernel(scope["kernel"], source=text)
+    kernel, function = kernel_from("x: lw.Array[lw.f32], z: lw.Array[lw.u8]", f"for i in range(len(x)):\n    z[i] = {expression}")
     x, z, plain = np.linspace(0, 255, 511, dtype=np.float32), np.zeros(511, np.uint8), np.zeros(511, np.uint8)
     code = kernel.compile(x, z, target="x86-64-v4")
     assert "vcvttps2dq" in code.asm() and "vcvttps2qq" not in code.asm()
     kernel(x, z)
-    scope["kernel"](x, plain)
+    function(x, plain)
     assert z.tolist() == plain.tolist()
 
 
 def test_what_became_an_integer_stays_when_its_float_changes() -> None:
-    text = "def kernel(x: lw.Array[lw.f32], z: lw.Array[lw.i32]):\n    v = x[0]\n    for i in range(len(x)):\n        t = int(v)\n        v = v * 2.0\n        if v > 50.0:\n            t = round(v)\n        z[i] = lw.i32(t)\n"
-    scope: dict[str, Any] = {"lw": lw}
-    exec(compile(text, "<short sequences>", "exec"), scope)
+    kernel, function = kernel_from(
+        "x: lw.Array[lw.f32], z: lw.Array[lw.i32]",
+        "v = x[0]\nfor i in range(len(x)):\n    t = int(v)\n    v = v * 2.0\n    if v > 50.0:\n        t = round(v)\n    z[i] = lw.i32(t)",
+    )
     x = np.full(9, 3.5, np.float32)
     made, plain = np.zeros(9, np.int32), np.zeros(9, np.int32)
-    lw.kernel(scope["kernel"], source=text)(x, made)
-    scope["kernel"](x, plain)
+    kernel(x, made)
+    function(x, plain)
     assert made.tolist() == plain.tolist()
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.from_text import kernel_from
 
 import loopwright as lw
 from loopwright.errors import BoundsError, LoopwrightError
@@ -16,11 +17,7 @@ SHAPES = [(0, 3), (3, 0), (1, 1), (1, 5), (4, 1), (5, 7), (9, 40)]
 
 
 def kernel(body: str, parameters: str, **options: Any) -> tuple[Any, Any]:
-    lines = "".join(f"    {line}\n" for line in body.split("\n"))
-    text = f"def kernel({parameters}):\n{lines}"
-    scope: dict[str, Any] = {"lw": lw, "np": np, "W": np.array([0.5, -2.0, 4.0])}
-    exec(compile(text, "<views>", "exec"), scope)  # noqa: S102 (texts of this file alone)
-    return lw.kernel(scope["kernel"], source=text, **options), scope["kernel"]
+    return kernel_from(parameters, body, {"W": np.array([0.5, -2.0, 4.0])}, **options)
 
 
 def array(element: str, *shape: int) -> Any:
