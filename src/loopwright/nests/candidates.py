@@ -276,6 +276,7 @@ def _best_wave(nest: Nest, innermost: NestLoop, graph: Graph, target: Target, co
     if lanes < FEWEST_LANES:
         return None
     least = interval(graph, 1, core)
+    written = max(least, transfers(nest, loop, innermost, 1, core))
     best: Wave | None = None
     fewest = 0.0
     # (Less than a vector of rows may do: fewer rows are fewer places in memory.)
@@ -292,11 +293,10 @@ def _best_wave(nest: Nest, innermost: NestLoop, graph: Graph, target: Target, co
                 break
             steps = together(nest.f, streams, each, parts, target)
             made = Wave(rows, streams, each, parts, width, steps, streams.interval(graph, core, each, parts, steps))
-            # (How many rows is best depends on what memory bears, and on the triangles; whether lanes are is another question.)
             cycles = max(made.interval, transfers(nest, loop, innermost, count, core)) + slant * (count - 1) * least / COLUMNS
             if nest.record is not None:
                 nest.record.tried(made.text(nest), cycles)
-            if made.interval * LEAST_GAIN <= least if best is None else cycles * MORE_GAIN <= fewest:
+            if cycles * LEAST_GAIN <= written if best is None else cycles * MORE_GAIN <= fewest:
                 best, fewest = made, cycles
     return best
 
