@@ -150,6 +150,25 @@ def test_what_the_next_row_writes_over_stays_in_registers_until_the_strip_ends()
         np.testing.assert_array_equal(c, wanted)
 
 
+def test_what_only_the_same_iteration_reads_again_is_stored_by_the_last_row() -> None:
+    @lw.kernel
+    def doubled(a: lw.Array[lw.f32, 2], c: lw.Array[lw.f32], d: lw.Array[lw.f32, 2]):
+        for i in lw.range(a.shape[0]):
+            for j in lw.range(1, a.shape[1]):
+                c[j] = a[i, j] * 2
+                d[i, j] = c[j] + d[i, j - 1]
+
+    rng = np.random.default_rng(6)
+    for kernel in (doubled, doubled.schedule(lw.steps.skew(i=4, slant=1, lanes=4))):
+        for rows, columns in ((1, 9), (9, 3), (17, 20), (40, 53)):
+            a, c, d = (rng.random(shape, np.float32) for shape in ((rows, columns), columns, (rows, columns)))
+            wanted = [c.copy(), d.copy()]
+            lw.kernel(doubled.function, nests="off")(a, *wanted)
+            kernel(a, c, d)
+            np.testing.assert_array_equal(c, wanted[0])
+            np.testing.assert_array_equal(d, wanted[1])
+
+
 def test_the_last_strip_of_a_table_overlaps_the_one_before() -> None:
     @lw.kernel
     def table(a: lw.Array[lw.i32, 2], x: lw.Array[lw.u8], y: lw.Array[lw.u8]):

@@ -251,6 +251,13 @@ class Wavefront(Operations):
             full = self.full(self.f.code[position].type)
             most = max([taken.steps for taken in loads])
             self.history[position] = [[self.f.register(full, "", True) for _ in range(self.parts)] for _ in range(most)]
+        for position in sorted(self.streams.overwritten - set(self.history)):
+            # (What nobody takes later is stored at the end.)
+            full = self.full(self.f.code[position].type)
+            last = [self.f.register(full, "", True) for _ in range(self.parts)]
+            for vector in last:
+                self.out.append(Instr(ops.COPY, full, vector, [self.f.const(full, 0)], 0, self.line))
+            self.history[position] = [last]
         return wanted
 
     def _begin(self, wanted: dict[int, list[Taken]], first: int) -> None:
