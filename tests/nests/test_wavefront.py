@@ -169,6 +169,26 @@ def test_what_only_the_same_iteration_reads_again_is_stored_by_the_last_row() ->
             np.testing.assert_array_equal(d, wanted[1])
 
 
+@pytest.mark.parametrize("element", [lw.i16, lw.i32, lw.i64])
+def test_vectors_that_strips_hand_on_are_no_running_sums(element: Any) -> None:
+    def powers(a: lw.Array[element, 2], r: lw.Array[element], w: lw.Array[element]) -> None:
+        for i in lw.range(3, a.shape[0] - 3):
+            for j in lw.range(3, a.shape[1] - 3):
+                r[j] = (w[i - 3] * a[i + 1, j]) * r[j - 1]
+                a[i, j] = lw.min(a[i - 1, j], a[i, j - 1]) + w[i]
+
+    powers.__annotations__.update(a=lw.Array[element, 2], r=lw.Array[element], w=lw.Array[element])
+    rng = np.random.default_rng(2)
+    for rows, columns in ((9, 9), (40, 33)):
+        given = [rng.integers(-3, 4, shape).astype(element.dtype) for shape in ((rows, columns), columns, rows)]
+        wanted = [x.copy() for x in given]
+        with np.errstate(over="ignore"):
+            lw.kernel(powers, nests="off")(*wanted)
+        lw.kernel(powers)(*given)
+        for x, y in zip(given, wanted, strict=True):
+            np.testing.assert_array_equal(x, y)
+
+
 def test_the_last_strip_of_a_table_overlaps_the_one_before() -> None:
     @lw.kernel
     def table(a: lw.Array[lw.i32, 2], x: lw.Array[lw.u8], y: lw.Array[lw.u8]):

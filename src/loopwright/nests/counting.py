@@ -87,6 +87,9 @@ def carries(f: Function, target: Target, head: int, end: int) -> Carried | None:
     read: set[int] = set()
     for instr in f.code[head + 1 : end]:
         updates = instr.op.reduction is not None and instr.dst in instr.args and f.variable[instr.dst]
+        if updates and f.types[instr.dst].lanes:
+            # (It has vectors already: rows walked by diagonals in lanes.)
+            return None
         if updates:
             added.add(instr.dst)
         read.update([a for a in instr.args if not (updates and a == instr.dst)])
