@@ -69,12 +69,14 @@ def test_the_least_of_the_samples_that_were_not_disturbed_counts() -> None:
     assert Replaying([good, stamps(100, 1609, 2100, 1591)]).cycles(Assembler(), 10) == pytest.approx(3000 / 1500 * CHAIN / 10)
     # The quickest reading of the counter is what it takes.
     assert Replaying([good, stamps(150, 1600, 9900, 1600)]).cycles(Assembler(), 10) == pytest.approx(3000 / 1500 * CHAIN / 10)
+    # Chains that were both slowed down would make a cycle too long.
+    assert Replaying([good, stamps(100, 2100, 3100, 2100)]).cycles(Assembler(), 10) == pytest.approx(3000 / 1500 * CHAIN / 10)
 
 
-def test_where_all_were_disturbed_the_least_of_all_counts() -> None:
+def test_where_all_were_disturbed_the_least_body_and_the_least_chain_count() -> None:
     samples = [stamps(100, 2100, 3100, 1100), stamps(100, 1100, 4600, 2100)]
-    assert Replaying(samples).cycles(Assembler(), 4) == pytest.approx(3000 / 1500 * CHAIN / 4)
-    assert Replaying(samples).cycles(Assembler(), 4, rounds=1) == pytest.approx(3000 / 1500 * CHAIN / 4)
+    assert Replaying(samples).cycles(Assembler(), 4) == pytest.approx(3000 / 1000 * CHAIN / 4)
+    assert Replaying(samples).cycles(Assembler(), 4, rounds=1) == pytest.approx(3000 / 1000 * CHAIN / 4)
 
 
 def test_a_body_runs_as_often_as_fills_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import sys
 import time
 from typing import Any
@@ -293,15 +292,16 @@ def test_measured_cycles_are_near_the_model(degree: int) -> None:
     words = _words(x, y)
     counts = [float(count) for count in measure.count_blocks(compiled, words)]
     modelled = perf_score(compiled, tables, counts).cycles
-    # What else runs on the core can only add: the least of several measurements, as many as it takes for some seconds.
-    least = math.inf
+    # 1024 / 8 vectors of multiply-adds, of which no processor with AVX2 starts more than two a cycle. (The code comes within a few per cent of that.)
+    possible = 0.8 * 128 * degree / 2
+    # What else runs on the core adds to what is measured, or makes the cycle too long that it is measured in: as many measurements as it takes, for some seconds.
     until = time.monotonic() + 20
-    while least > 1.75 * modelled and time.monotonic() < until:
-        least = min(least, measure.kernel_cycles(compiled, words, measure.Meter(rounds=15)))
-    assert modelled / 1.75 < least < 1.75 * modelled
-    # 1024 / 8 vectors of multiply-adds, of which no processor with AVX2 starts more than two a cycle. (The code comes within a few per cent of that, and what a
-    # cycle is was measured a moment before, at another clock where something else runs.)
-    assert least > 0.8 * 128 * degree / 2
+    while True:
+        cycles = measure.kernel_cycles(compiled, words, measure.Meter(rounds=15))
+        if (modelled / 1.75 < cycles < 1.75 * modelled and cycles > possible) or time.monotonic() > until:
+            break
+    assert modelled / 1.75 < cycles < 1.75 * modelled
+    assert cycles > possible
 
 
 def test_code_for_features_this_cpu_lacks_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:

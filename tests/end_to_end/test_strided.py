@@ -9,6 +9,7 @@ import pytest
 from tests.machines import Runner, runners
 
 from loopwright import compiler
+from loopwright.compiler import Compiled
 from loopwright.errors import UnsupportedOperationError
 from loopwright.ir.interpret import run
 from loopwright.ir.parse import parse
@@ -44,6 +45,16 @@ def cases(runner: Runner) -> Iterator[tuple[Type, int]]:
             lanes //= 2
 
 
+def runs_as(runner: Runner, compiled: Compiled, given: list[np.ndarray], wanted: list[np.ndarray]) -> None:
+    """Code of the arrays and a 1 leaves in them what is wanted."""
+
+    def same(_: object) -> None:
+        for a, b in zip(given, wanted, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+    runner.run(compiled, [*given, 1], same)
+
+
 @pytest.mark.parametrize("runner", runners())
 def test_strided(runner: Runner) -> None:
     rng = np.random.default_rng(0)
@@ -64,12 +75,7 @@ def test_strided(runner: Runner) -> None:
         np.testing.assert_array_equal(wanted[2][end - lanes + 1 : end + 1], (given[2][1 : 1 + 3 * lanes : 3] + 1).astype(type_.dtype)[::-1])
         assert (wanted[1][:, 0] == 7).all()
         compiled = compiler.compile(parse(text), runner.target, Settings(keep=True))
-
-        def same(_: object, given: list[np.ndarray] = given, wanted: list[np.ndarray] = wanted) -> None:
-            for a, b in zip(given, wanted, strict=True):
-                np.testing.assert_array_equal(a, b)
-
-        runner.run(compiled, [*given, 1], same)
+        runs_as(runner, compiled, given, wanted)
 
 
 #: Parts of rows of ``a``, from its last row to the first, into rows of ``b``; then rows of ``c`` at a distance that is known.
@@ -114,9 +120,4 @@ def test_rows(runner: Runner) -> None:
         for k in range(count):
             at = 48 // type_.size * k
             np.testing.assert_array_equal(wanted[2][1 + at : 1 + at + each], (given[2][1 + at : 1 + at + each] + 1).astype(type_.dtype))
-
-        def same(_: object, given: list[np.ndarray] = given, wanted: list[np.ndarray] = wanted) -> None:
-            for a, b in zip(given, wanted, strict=True):
-                np.testing.assert_array_equal(a, b)
-
-        runner.run(compiled, [*given, 1], same)
+        runs_as(runner, compiled, given, wanted)

@@ -3,8 +3,8 @@
 Each sample is one function of our own assembler: a chain of dependent additions, the instructions in question, the chain again,
 with the time stamp counter read in between (Intel SDM volume 2, RDTSC: fenced by LFENCE). An addition of two registers takes
 one cycle on every x86 processor, so the chain's ticks a step are the ticks of one core cycle at the clock of that very moment;
-nothing has to be known of the counter's or the core's frequency. A sample whose two chains disagree was disturbed
-and is thrown away; of the rest the least counts.
+nothing has to be known of the counter's or the core's frequency. A sample whose two chains disagree, or are longer than
+another's, was disturbed and is thrown away; of the rest the least counts.
 
 * Throughput: copies that do not depend on each other, in turn over as many registers as there are.
 * Latency: a chain in which each instruction reads what the one before wrote. Where source and result are in different
@@ -184,14 +184,17 @@ class Meter:
             samples.append((stamps[1] - stamps[0], stamps[2] - stamps[1], stamps[3] - stamps[2], stamps[4] - stamps[3]))
         block.free()
         empty = min(sample[0] for sample in samples)
-        best = least = float("inf")
+        # Whatever else runs can only add: to a chain, which makes a cycle too long and the figure too small, as well as to what is measured.
+        least = min(min(before, after) for _, before, _, after in samples) - empty
+        best = float("inf")
         for _, before, middle, after in samples:
             chain = (before + after) / 2 - empty
-            least = min(least, (middle - empty) / chain)
-            # Chains within 1 % of each other saw the same clock and no interruption.
-            if abs(before - after) <= 0.01 * chain:
+            # Chains within 1 % of each other saw the same clock and no interruption; the least one tells what that clock is.
+            if abs(before - after) <= 0.01 * chain and chain <= 1.01 * least:
                 best = min(best, (middle - empty) / chain)
-        return (best if best < float("inf") else least) * _CHAIN / repetitions
+        if best == float("inf"):
+            best = (min(sample[2] for sample in samples) - empty) / least
+        return best * _CHAIN / repetitions
 
     def _around(self, body: Assembler, repetitions: int) -> Any:
         asm = Assembler()

@@ -14,7 +14,7 @@ from loopwright.nests.nest import Nest, NestLoop
 from loopwright.nests.scalars import Scalar
 from loopwright.nests.skew import Rows, least_slant, skew
 from loopwright.nests.streams import Streams
-from loopwright.nests.wavefront import InLanes, together, widest
+from loopwright.nests.wavefront import InLanes, widest
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
 
@@ -95,30 +95,47 @@ class Jam(Change):
 
 
 class Wave(Change):
-    """Rows of a nest to be walked by diagonals in lanes.
+    """Rows walked by diagonals in lanes.
 
     Attributes:
         rows: the rows.
-        streams: where their accesses get their values from.
-        lanes, parts: how many rows a vector has, and how many vectors a strip.
-        width: bits of the widest element.
-        together: how many steps accesses are done for at once.
+        how: how they lie in vectors.
     """
 
-    def __init__(self, rows: Rows, streams: Streams, lanes: int, parts: int, width: int, together: int, interval: float) -> None:
+    def __init__(self, rows: Rows, how: InLanes, interval: float) -> None:
         super().__init__(rows.loop, interval)
         self.rows = rows
-        self.streams = streams
-        self.lanes = lanes
-        self.parts = parts
-        self.width = width
-        self.together = together
+        self.how = how
 
     def text(self, nest: Nest) -> str:
-        return f"skew({nest.name(self.loop)}={self.lanes * self.parts}, slant={self.streams.slant}, lanes={self.lanes})"
+        return f"skew({nest.name(self.loop)}={self.how.rows}, slant={self.how.streams.slant}, lanes={self.how.lanes})"
 
     def apply(self, nest: Nest, variables: list[Scalar]) -> None:
-        skew(nest, self.rows, self.lanes * self.parts, self.streams.slant, InLanes(self.streams, self.lanes, self.parts, self.width, self.together))
+        skew(nest, self.rows, self.how.rows, self.how.streams.slant, self.how)
+
+
+class Traffic:
+    """What the iterations of two loops move between the caches.
+
+    Attributes:
+        places: in how many arrays an iteration of the outer loop has places of its own.
+        lines: how many lines an iteration moves: in, and, of what is stored, out again.
+    """
+
+    def __init__(self, nest: Nest, loop: NestLoop, innermost: NestLoop) -> None:
+        indices = nest.indices
+        moved: dict[int, int] = {}
+        for access in nest.accesses:
+            if innermost.head < access.position < innermost.end:
+                varies = {indices[value] for form in access.subscripts if form is not None for value in form.terms if value in indices}
+                if loop in varies and innermost in varies:
+                    moved[access.array] = max(moved.get(access.array, 0), 2 if access.store else 1)
+        self.places = len(moved)
+        self.lines = sum([times * nest.f.arrays[array].element.size for array, times in moved.items()]) / LINE
+
+    def cycles(self, rows: int, core: Core) -> float:
+        """Cycles for an iteration where so many rows are done side by side, on a core that foresees what is accessed at so many places at once."""
+        return self.lines * core.line * (UNFORESEEN if rows * self.places > core.streams else 1)
 
 
 def innermost_loops(nest: Nest) -> list[NestLoop]:
@@ -165,28 +182,8 @@ def best_changes(nest: Nest, target: Target, core: Core, found: list[Dependence]
 
 def _at_best(nest: Nest, change: Jam | Wave, innermost: NestLoop, core: Core) -> float:
     """Cycles for an old iteration, by the bounds, memory's too."""
-    rows = change.factor if isinstance(change, Jam) else change.lanes * change.parts
-    return max(change.interval, transfers(nest, change.loop, innermost, rows, core))
-
-
-def transfers(nest: Nest, loop: NestLoop, innermost: NestLoop, rows: int, core: Core) -> float:
-    """Cycles for an iteration by the lines that it moves between the caches: in, and, of what is stored, out again.
-
-    Args:
-        nest: the nest.
-        loop: the loop of which so many iterations are done side by side: ``rows``.
-        innermost: the loop inside.
-        core: the core, which foresees what is accessed at so many places at once.
-    """
-    indices = nest.indices
-    moved: dict[int, int] = {}
-    for access in nest.accesses:
-        if innermost.head < access.position < innermost.end:
-            varies = {indices[value] for form in access.subscripts if form is not None for value in form.terms if value in indices}
-            if loop in varies and innermost in varies:
-                moved[access.array] = max(moved.get(access.array, 0), 2 if access.store else 1)
-    lines = sum([times * nest.f.arrays[array].element.size for array, times in moved.items()]) / LINE
-    return lines * core.line * (UNFORESEEN if rows * len(moved) > core.streams else 1)
+    rows = change.factor if isinstance(change, Jam) else change.how.rows
+    return max(change.interval, Traffic(nest, change.loop, innermost).cycles(rows, core))
 
 
 def _best_jam(nest: Nest, innermost: NestLoop, graph: Graph, core: Core, found: list[Dependence], variables: list[Scalar], lanes: list[NestLoop]) -> Jam | None:
@@ -203,6 +200,7 @@ def _best_jam(nest: Nest, innermost: NestLoop, graph: Graph, core: Core, found: 
     inside = innermost
     loop: NestLoop | None = innermost.parent
     while loop is not None and (best is None or fewest > least) and not any(other.parent is loop and other is not inside for other in nest.loops):
+        traffic = Traffic(nest, loop, innermost)
         for factor in FACTORS:
             if not loop.reaches(factor):
                 break
@@ -222,7 +220,7 @@ def _best_jam(nest: Nest, innermost: NestLoop, graph: Graph, core: Core, found: 
                     record.refused(nest, _step(nest, loop, factor, 0), refusal(nest, loop, factor, found, variables, lanes))
                 break
             made = Jam(loop, innermost, factor, slant, interval(jammed(graph, loop.depth, factor, slant), factor, core))
-            cycles = made.interval if innermost in lanes else _at_best(nest, made, innermost, core)
+            cycles = made.interval if innermost in lanes else max(made.interval, traffic.cycles(factor, core))
             if record is not None:
                 record.tried(_step(nest, loop, factor, slant), cycles)
             if best is None or cycles < fewest:
@@ -276,7 +274,8 @@ def _best_wave(nest: Nest, innermost: NestLoop, graph: Graph, target: Target, co
     if lanes < FEWEST_LANES:
         return None
     least = interval(graph, 1, core)
-    written = max(least, transfers(nest, loop, innermost, 1, core))
+    traffic = Traffic(nest, loop, innermost)
+    written = max(least, traffic.cycles(1, core))
     best: Wave | None = None
     fewest = 0.0
     # (Less than a vector of rows may do: fewer rows are fewer places in memory.)
@@ -291,9 +290,9 @@ def _best_wave(nest: Nest, innermost: NestLoop, graph: Graph, target: Target, co
             streams = Streams(nest, loop, innermost, slant, found)
             if not streams.possible:
                 break
-            steps = together(nest.f, streams, each, parts, target)
-            made = Wave(rows, streams, each, parts, width, steps, streams.interval(graph, core, each, parts, steps))
-            cycles = max(made.interval, transfers(nest, loop, innermost, count, core)) + slant * (count - 1) * least / COLUMNS
+            how = InLanes(nest.f, streams, each, parts, width, target)
+            made = Wave(rows, how, streams.interval(graph, core, each, parts, how.together))
+            cycles = max(made.interval, traffic.cycles(count, core)) + slant * (count - 1) * least / COLUMNS
             if nest.record is not None:
                 nest.record.tried(made.text(nest), cycles)
             if cycles * LEAST_GAIN <= written if best is None else cycles * MORE_GAIN <= fewest:

@@ -391,7 +391,7 @@ def _along(nest: Nest, target: Target, core: Core, found: list[Dependence], wave
     """Whether rows had better run in lanes along themselves than one in each lane, though vectors of what they load have to be dealt out."""
     inner = wave.rows.inner
     loads = sum([instr.op is ops.LOAD for instr in nest.f.code[inner.head + 1 : inner.end]])
-    return (resource_bound(graph_of(nest, inner, found, core), core) + loads) * wave.width / target.vector_bits <= wave.interval * LEAST_GAIN
+    return (resource_bound(graph_of(nest, inner, found, core), core) + loads) * wave.how.width / target.vector_bits <= wave.interval * LEAST_GAIN
 
 
 def _of_sweeps(nest: Nest, beside: list[NestLoop], variables: list[Scalar]) -> list[Dependence] | None:

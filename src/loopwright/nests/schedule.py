@@ -29,7 +29,7 @@ from loopwright.nests.skew import Rows, least_slant, skew, skew_refusal
 from loopwright.nests.streams import Streams
 from loopwright.nests.tile import TILES, tile, tile_refusal
 from loopwright.nests.unroll import clone, crossing_branches
-from loopwright.nests.wavefront import InLanes, together, widest
+from loopwright.nests.wavefront import InLanes, widest
 from loopwright.nests.why import lanes_refusal
 from loopwright.targets.target import Target
 
@@ -322,8 +322,7 @@ def _skew(nest: Nest, step: Step, target: Target) -> None:
         refuse(nest, step, Refusal(f"{target.name} has no such lanes for what it computes, or their number does not divide {count}", inside[0].line))
     if not streams.possible:
         refuse(nest, step, Refusal("where its accesses get their values from cannot be followed from row to row", inside[0].line))
-    parts = count // lanes
-    skew(nest, rows, count, slant, InLanes(streams, lanes, parts, width, together(nest.f, streams, lanes, parts, target)))
+    skew(nest, rows, count, slant, InLanes(nest.f, streams, lanes, count // lanes, width, target))
 
 
 class Row:

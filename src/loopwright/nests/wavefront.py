@@ -20,17 +20,15 @@ from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, PTR, UNSIGNED, VOID, Type, mask_of, vector_of
 from loopwright.vectors.operations import Operations
 
-__all__ = ["InLanes", "together", "widest"]
+__all__ = ["InLanes", "widest"]
 
 
 class Wavefront(Operations):
     """What is emitted for the whole diagonals of a strip.
 
     Attributes:
-        strip: the strip, of ``parts * lanes`` rows.
-        streams: where its accesses get their values from.
-        parts: how many vectors there are of each value.
-        together: how many steps accesses are done for at once, as far as there are so many.
+        strip: the strip.
+        streams, lanes, parts, together: how its rows lie in vectors, as in ``InLanes``.
         vectors: per register of the scalar loop, its vectors.
         history: per position of a store or load whose vectors are wanted later: those of one step ago, of two, …
         past: the same, as they are in this step.
@@ -46,12 +44,12 @@ class Wavefront(Operations):
         step: the register that counts the columns of the first row.
     """
 
-    def __init__(self, strip: Strip, streams: Streams, lanes: int, parts: int, width: int, together: int) -> None:
-        super().__init__(strip.f, lanes, width)
+    def __init__(self, strip: Strip, how: InLanes) -> None:
+        super().__init__(strip.f, how.lanes, how.width)
         self.strip = strip
-        self.together = together
-        self.streams = streams
-        self.parts = parts
+        self.streams = how.streams
+        self.parts = how.parts
+        self.together = how.together
         self.out = strip.out
         self.line = strip.line
         self.vectors: dict[int, list[int]] = {}
@@ -490,20 +488,32 @@ class Block:
 
 
 class InLanes(Diagonals):
-    """Whole diagonals in ``parts`` vectors of ``lanes`` rows, ``together`` steps at a time."""
+    """Whole diagonals in vectors of rows.
 
-    def __init__(self, streams: Streams, lanes: int, parts: int, width: int, together: int) -> None:
-        self.together = together
+    Attributes:
+        streams: where the accesses get their values from.
+        lanes, parts: how many rows a vector has, and how many vectors a strip.
+        width: bits of the widest element.
+        together: how many steps accesses are done for at once, as far as there are so many.
+    """
+
+    def __init__(self, f: Function, streams: Streams, lanes: int, parts: int, width: int, target: Target) -> None:
         self.streams = streams
         self.lanes = lanes
         self.parts = parts
         self.width = width
+        self.together = _together(f, streams, lanes, parts, target)
+
+    @property
+    def rows(self) -> int:
+        """How many rows a strip has."""
+        return self.lanes * self.parts
 
     def emit(self, strip: Strip) -> None:
-        Wavefront(strip, self.streams, self.lanes, self.parts, self.width, self.together).emit()
+        Wavefront(strip, self).emit()
 
 
-def together(f: Function, streams: Streams, lanes: int, parts: int, target: Target) -> int:
+def _together(f: Function, streams: Streams, lanes: int, parts: int, target: Target) -> int:
     """How many steps accesses of strips are done for at once: as many as 128 bits have elements, where registers and the machine allow; else 1."""
     # (What is wider is more of what goes to memory; accesses to narrower elements stay as they are.)
     count = CHUNK // max([f.arrays[access.array].element.size for access in streams.accesses if access.store], default=CHUNK)

@@ -20,7 +20,7 @@ from loopwright.ir.roles import address_at
 from loopwright.targets.steps import Emit
 from loopwright.targets.target import Rule, Use
 from loopwright.targets.x86.assembler import M, lookup
-from loopwright.targets.x86.operands import X86Assembler, width
+from loopwright.targets.x86.operands import X86Assembler, load_chunks, store_chunks, width
 from loopwright.targets.x86.registers import CODES, INTS, MASKS, VECTORS
 from loopwright.types import I64, U8, UNSIGNED, VOID, Type, mask_of, vector_of
 
@@ -564,21 +564,13 @@ def chunks_rule(target: Any, instr: Instr) -> Rule | None:
     return Rule("store_chunks", (Use(VECTORS), *where), None, _store_chunks)
 
 
-def _place(asm: X86Assembler, instr: Instr, first: int, number: int) -> M:
-    return asm.place(instr, first, number * instr.imm)
+def _places(asm: X86Assembler, instr: Instr, first: int) -> list[M]:
+    return [asm.place(instr, first, number * instr.imm) for number in range(instr.type.size // _CHUNK)]
 
 
 def _load_chunks(asm: X86Assembler, f: Function, instr: Instr) -> None:
-    d, line, shape = CODES[instr.dst], instr.line, width(instr.type)
-    asm.emit(lookup("VMOVUPS", "xmm,m128"), (d,), _place(asm, instr, 0, 0), line=line)
-    for n in range(1, instr.type.size // _CHUNK):
-        name = "VINSERTI128" if shape == "ymm" else "VINSERTI32X4"
-        asm.emit(lookup(name, f"{shape},{shape},m128,imm8"), (d, d), _place(asm, instr, 0, n), n, line=line)
+    load_chunks(asm, instr, _places(asm, instr, 0))
 
 
 def _store_chunks(asm: X86Assembler, f: Function, instr: Instr) -> None:
-    value, line, shape = CODES[instr.args[0]], instr.line, width(instr.type)
-    asm.emit(lookup("VMOVUPS", "m128,xmm"), (value,), _place(asm, instr, 1, 0), line=line)
-    for n in range(1, instr.type.size // _CHUNK):
-        name = "VEXTRACTI128" if shape == "ymm" else "VEXTRACTI32X4"
-        asm.emit(lookup(name, f"m128,{shape},imm8"), (value,), _place(asm, instr, 1, n), n, line=line)
+    store_chunks(asm, instr, _places(asm, instr, 1))

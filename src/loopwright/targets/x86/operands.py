@@ -254,6 +254,24 @@ def width(type_: Type) -> str:
     return "xmm" if bits <= 128 else "ymm" if bits <= 256 else "zmm"
 
 
+def load_chunks(asm: X86Assembler, instr: Instr, places: list[M]) -> None:
+    """Load 128 bits from each of the places, into a vector of as many."""
+    d, line, shape = CODES[instr.dst], instr.line, width(instr.type)
+    names = ("VINSERTF128", "VINSERTF32X4") if instr.type.is_float else ("VINSERTI128", "VINSERTI32X4")
+    asm.emit(lookup("VMOVUPS", "xmm,m128"), (d,), places[0], line=line)
+    for n in range(1, len(places)):
+        asm.emit(lookup(names[shape != "ymm"], f"{shape},{shape},m128,imm8"), (d, d), places[n], n, line=line)
+
+
+def store_chunks(asm: X86Assembler, instr: Instr, places: list[M]) -> None:
+    """Store 128 bits of a vector at each of the places."""
+    value, line, shape = CODES[instr.args[0]], instr.line, width(instr.type)
+    names = ("VEXTRACTF128", "VEXTRACTF32X4") if instr.type.is_float else ("VEXTRACTI128", "VEXTRACTI32X4")
+    asm.emit(lookup("VMOVUPS", "m128,xmm"), (value,), places[0], line=line)
+    for n in range(1, len(places)):
+        asm.emit(lookup(names[shape != "ymm"], f"m128,{shape},imm8"), (value,), places[n], n, line=line)
+
+
 def register_name(type_: Type) -> str:
     """``r32`` or ``r64``: narrower integers live in 32-bit registers, extended from their type."""
     return "r64" if type_.bits == 64 else "r32"

@@ -11,7 +11,7 @@ from loopwright.targets.steps import Emit
 from loopwright.targets.target import Rule, Use
 from loopwright.targets.x86.assembler import M, lookup
 from loopwright.targets.x86.encoder import NO_REGISTER
-from loopwright.targets.x86.operands import X86Assembler, width
+from loopwright.targets.x86.operands import X86Assembler, load_chunks, store_chunks
 from loopwright.targets.x86.registers import CODES, INTS, VECTORS
 from loopwright.types import PTR, VOID, Type
 
@@ -86,23 +86,11 @@ def _rows(asm: X86Assembler, instr: Instr, args: list[int]) -> list[M]:
 
 
 def _load_rows(asm: X86Assembler, f: Function, instr: Instr) -> None:
-    d, line, shape = CODES[instr.dst], instr.line, width(instr.type)
-    for n, mem in enumerate(_rows(asm, instr, instr.args)):
-        if n == 0:
-            asm.emit(lookup("VMOVUPS", "xmm,m128"), (d,), mem, line=line)
-        else:
-            name = "VINSERTF128" if shape == "ymm" else "VINSERTF32X4"
-            asm.emit(lookup(name, f"{shape},{shape},m128,imm8"), (d, d), mem, n, line=line)
+    load_chunks(asm, instr, _rows(asm, instr, instr.args))
 
 
 def _store_rows(asm: X86Assembler, f: Function, instr: Instr) -> None:
-    value, line, shape = CODES[instr.args[0]], instr.line, width(instr.type)
-    for n, mem in enumerate(_rows(asm, instr, instr.args[1:])):
-        if n == 0:
-            asm.emit(lookup("VMOVUPS", "m128,xmm"), (value,), mem, line=line)
-        else:
-            name = "VEXTRACTF128" if shape == "ymm" else "VEXTRACTF32X4"
-            asm.emit(lookup(name, f"m128,{shape},imm8"), (value,), mem, n, line=line)
+    store_chunks(asm, instr, _rows(asm, instr, instr.args[1:]))
 
 
 class _Access:
