@@ -16,20 +16,16 @@ Elements whose own address is no multiple of their size are never at such a plac
 
 from __future__ import annotations
 
-from typing import Final
-
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Array, Function, Instr
 from loopwright.ir.loops import IS_LOOP, loops
 from loopwright.ir.ops import Op
 from loopwright.nests.leaving import exits
 from loopwright.nests.unroll import clone, read_once
-from loopwright.types import BOOL, I64, PTR, VOID, Type
+from loopwright.passes.alignment import LINE, elements_to_line
+from loopwright.types import BOOL, I64, VOID, Type
 
 __all__ = ["run"]
-
-#: Bytes of a cache line, and of the widest vector.
-LINE: Final = 64
 
 
 def run(f: Function, target: object) -> None:
@@ -109,12 +105,8 @@ class _Split:
         """The first index from ``low`` on whose element begins a line, at most ``high``; ``high`` where no element does."""
         f = self.f
         size = array.element.size
-        place = self._emit(ops.CONVERT, I64, [array.base], source=PTR)
-        for row, stride in zip(rows, array.strides, strict=True):
-            place = self._emit(ops.ADD, I64, [place, self._emit(ops.MUL, I64, [row, stride])])
-        place = self._emit(ops.ADD, I64, [place, self._emit(ops.MUL, I64, [low, f.const(I64, size)])])
-        missing = self._emit(ops.AND, I64, [self._emit(ops.NEG, I64, [place]), f.const(I64, LINE - 1)])
-        middle = self._emit(ops.ADD, I64, [low, self._emit(ops.SHR, I64, [missing, f.const(I64, size.bit_length() - 1)])])
+        missing, place = elements_to_line(f, array, rows, low, self.line, self.out)
+        middle = self._emit(ops.ADD, I64, [low, missing])
         if size > 1:
             within = self._emit(ops.AND, I64, [place, f.const(I64, size - 1)])
             whole = self._emit(ops.EQ, I64, [within, f.const(I64, 0)], result=BOOL)

@@ -29,6 +29,7 @@ from loopwright.ir.loops import IS_LOOP
 from loopwright.nests import reuse
 from loopwright.nests.jam import jam
 from loopwright.nests.unroll import clone, crossing_branches, has_loops, last_multiple, local_variables, read_once, repeats
+from loopwright.passes.alignment import first_access, first_on_line
 from loopwright.passes.partial_totals import in_parts
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, VOID
@@ -173,6 +174,10 @@ def _split(
         unroll = 1
     hi = read_once(f, hi, line, out)
     lo = read_once(f, lo, line, out)
+    rounds = None if nested or unroll == 1 or not target.aligned_lines or loop.whole or (lo < 0 and hi < 0) else first_access(f, head, body)
+    if rounds is not None:
+        _in_rounds(f, head, body, end, out, references, lo, hi, unroll, *rounds)
+        return
     left = -1  # elements the remainder has to do, where known
     masked = False  # all is done under the mask
     if lo < 0 and hi < 0:
@@ -238,6 +243,35 @@ def _split(
         body = in_pieces(f, body, loop.mask, stop, hi, None if target.dear_masks else waited)
     out.extend(body)
     out.append(end)
+
+
+def _in_rounds(
+    f: Function, head: Instr, body: list[Instr], end: Instr, out: list[Instr], references: dict[int, int], lo: int, hi: int, unroll: int, access: Instr, behind: int
+) -> None:
+    """The remainder and the main loop twice, the first time up to where an access begins a line and from there on (``alignment.py``)."""
+    loop = head.loop
+    assert loop is not None
+    line = head.line
+    step = int(f.const_values[~head.args[2]])
+
+    def copy(to: int, value: int) -> None:
+        out.append(Instr(ops.COPY, I64, to, [value], 0, line))
+
+    at, stop = f.register(I64, "", True), f.register(I64, "", True)
+    first = first_on_line(f, access, behind, lo, hi, step, out)
+    copy(at, lo)
+    copy(stop, first)
+    out.append(Instr(ops.FOR, VOID, f.register(I64, "round"), [f.const(I64, 0), f.const(I64, 2), f.const(I64, 1)], 0, line))
+    out.append(Instr(ops.FOR, head.type, head.dst, [at, stop, head.args[2]], 0, line))
+    out.append(Instr(ops.LANE_MASK, f.types[loop.mask], loop.mask, [head.dst, stop], 0, line))
+    out.extend(body)
+    out.append(end)
+    low = read_once(f, stop, line, out)
+    last = last_multiple(f, low, hi, unroll * step, line, out)
+    _main_loop(f, head, body, end, out, references, low, last, step, unroll)
+    copy(at, last)
+    copy(stop, hi)
+    out.append(Instr(ops.END, VOID, NONE, [], 0, end.line))
 
 
 def _masked_dearly(target: Target, loop: Loop, body: list[Instr], nested: bool, waited: Collection[int]) -> bool:

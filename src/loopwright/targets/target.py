@@ -593,6 +593,7 @@ class Target:
         unrolling: how many steps of loops over lanes to do at once.
         masked_bits: narrower lanes have no accesses under a mask of their own: as little as can be is done under one.
         dear_masks: stores under a mask take many times as long as others, so that what is put next to each other is collected first, and totals under one a choice more in each step.
+        aligned_lines: vectors of a cache line that lie across two take twice the time, so that loops over them begin where an array's elements begin a line.
         masks_hold_loads: loads from where a store under a mask might have written wait until what it has written is in the cache.
         scalar_remainders: what is left of a loop over lanes is done index by index, where masked accesses cost as much as that; otherwise under a mask.
         fused: a product and a sum of floats are one operation, where a function allows one rounding for both.
@@ -613,6 +614,7 @@ class Target:
     masked_bits: int = 0
     dear_masks: bool = False
     masks_hold_loads: bool = False
+    aligned_lines: bool = False
     frame_pointer: int = -1
     jumps_to_calls: bool = False
     fused: bool = True

@@ -132,6 +132,8 @@ class X86(Target):
         # Sums of two arrays and the like take 0.8 to 1.0 of the time: vectors of 64 bytes that do not begin at a multiple of 64 all cross a cache line, half of those of 32 do.
         # Rows of 33 f32 that add up what is above them, most of whose vectors lie across two lines, take 0.55 of the time in 256 bits.
         self.stream_bits = 256 if self.halves else 0
+        # (Not measured where vectors go by halves, of which every other one lies across two lines.)
+        self.aligned_lines = bits == 512 and not self.halves
         self.mask_registers = evex
         self.masked_bits = 0 if evex else 32
         # VPMASKMOVD to memory: 42 operations, one in 12 cycles on Zen 2 and later (A. Fog, Instruction tables, 2022); on Intel's cores 4 operations, one a cycle.
