@@ -38,6 +38,16 @@ def between(x: lw.Array[lw.f64], y: lw.Array[lw.f64], first: lw.i64, last: lw.i6
 
 
 @lw.kernel
+def positive(x: lw.Array[lw.f32], y: lw.Array[lw.f32]) -> lw.i32:
+    count = lw.i32(0)
+    for i in lw.lanes(len(x)):
+        if x[i] > 2:
+            y[i] = x[i]
+            count += 1
+    return count
+
+
+@lw.kernel
 def widened(x: lw.Array[lw.u8], y: lw.Array[lw.f32]):
     for i in lw.lanes(len(x)):
         y[i] = x[i]
@@ -49,6 +59,13 @@ def past_caches(x: lw.Array[lw.f32], y: lw.Array[lw.f32], z: lw.Array[lw.f32]):
     for i in lw.lanes(len(x)):
         z[i] = x[i]
         y[i] = x[i] + 1
+
+
+@lw.kernel
+def where_valid(x: lw.Array[lw.f32], y: lw.Array[lw.f32], valid: lw.Array[lw.u8]):
+    for i in lw.lanes(len(x)):
+        if valid[i >> 3] >> (i & 7) & 1:
+            y[i] = x[i]
 
 
 @lw.kernel
@@ -89,14 +106,14 @@ def in_rounds(code: Code) -> bool:
 
 
 def test_where_vectors_of_a_line_are_whole() -> None:
-    for kernel, type_ in ((dot, None), (scaled, lw.u16), (between, None), (widened, None)):
+    for kernel, type_ in ((dot, None), (scaled, lw.u16), (between, None), (widened, None), (positive, None)):
         assert in_rounds(compiled(kernel, type_))
         assert not in_rounds(compiled(kernel, type_, target="x86-64-v3"))
         assert not in_rounds(compiled(kernel, type_, vector_bits=256))
     assert X86(TARGET).aligned_lines and not X86(TARGET, tuning=frozenset(("halved-512",))).aligned_lines
 
 
-@pytest.mark.parametrize("kernel", [running, rows, costly, past_caches])
+@pytest.mark.parametrize("kernel", [running, rows, costly, past_caches, where_valid])
 def test_not_where_the_order_counts_nor_where_it_does_not_pay(kernel: Any) -> None:
     code = compiled(kernel)
     # (The loop in front of what goes past the caches has a vector at most.)
@@ -128,6 +145,27 @@ def test_totals_take_each_element_once() -> None:
             x[:] = np.arange(count) % 5
             y[:] = np.arange(count) % 7
             assert compiled(dot)(x, y) == float((x * y).sum())
+
+
+@here
+def test_bits_of_bitmaps() -> None:
+    for behind in (0, 4, 20):
+        x, y = placed(3001, np.float32, 16), placed(3001, np.float32, behind)
+        x[:] = np.arange(3001) % 7 + 1
+        valid = np.random.default_rng(0).integers(0, 256, 3001 // 8 + 1).astype(np.uint8)
+        compiled(where_valid)(x, y, valid)
+        np.testing.assert_array_equal(y, np.where(np.unpackbits(valid, bitorder="little")[:3001], x, 0))
+
+
+@here
+def test_conditions() -> None:
+    for count in (1, 1040, 3001):
+        for behind in (0, 4, 20, 33):
+            x, y = placed(count, np.float32, behind), placed(count, np.float32, 48)
+            x[:] = np.arange(count) % 7
+            y[:] = -1
+            assert compiled(positive)(x, y) == (x > 2).sum()
+            np.testing.assert_array_equal(y, np.where(x > 2, x, -1))
 
 
 @here

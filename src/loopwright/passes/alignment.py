@@ -10,8 +10,8 @@
       …                                    end
     end
 
-The remainder, which is under a mask, does the elements in front of the first line as well as those behind the last, so that there is no more code. In the second round nothing is left
-for the main loop.
+The remainder, which is under a mask of the first lanes in either case, does the elements in front of the first line as well as those behind the last, so that there is no more code. In the second
+round nothing is left for the main loop.
 
 Measured on a Cascade Lake: a dot product of f32 whose arrays begin 16 bytes behind a line, as large ones of NumPy's do, takes 1.7 to 1.8 times as long in the second cache, `y = a * x + y` 1.5, a
 polynomial of the fifth degree 1.3, and 1.1 to 1.3 in the first; behind the second cache, and up to some thousand bytes, all the same. (A vector across two lines is two accesses: Intel optimization
@@ -64,13 +64,12 @@ def first_access(f: Function, head: Instr, body: list[Instr]) -> tuple[Instr, in
     totals = {variable for variable, _, _ in loop.accumulators}
     behind = {head.dst: 0}
     made = {head.dst}
-    masks = {loop.mask}
     found: tuple[Instr, int] | None = None
     work = accesses = 0
     for instr in body:
         op = instr.op
         if op is ops.MASKED_LOAD or op is ops.MASKED_STORE:
-            if instr.args[0] not in masks or f.arrays[instr.imm].aligned:
+            if f.arrays[instr.imm].aligned:
                 # (What is stored past the caches has its first index already.)
                 return None
             accesses += 1
@@ -78,9 +77,8 @@ def first_access(f: Function, head: Instr, body: list[Instr]) -> tuple[Instr, in
             *rows, index = instr.args[2 if store else 1 :]
             if instr.type.size == LINE and index in behind and not made.intersection(rows) and (found is None or (store and found[0].op is not op)):
                 found = instr, behind[index]
-        elif op is ops.MASK_CONVERT and instr.args[0] == loop.mask:
-            masks.add(instr.dst)
-        elif not op.pure and op is not ops.LOAD:
+        elif (not op.pure and (op is not ops.LOAD or not made.isdisjoint(instr.args))) or op is ops.DIV or op is ops.SQRT:
+            # (What one load brings for all lanes, as bits do, may count on where vectors begin.)
             return None
         elif instr.type.lanes and op is not ops.SPLAT:
             work += 1

@@ -246,7 +246,17 @@ def _split(
 
 
 def _in_rounds(
-    f: Function, head: Instr, body: list[Instr], end: Instr, out: list[Instr], references: dict[int, int], lo: int, hi: int, unroll: int, access: Instr, behind: int
+    f: Function,
+    head: Instr,
+    body: list[Instr],
+    end: Instr,
+    out: list[Instr],
+    references: dict[int, int],
+    lo: int,
+    hi: int,
+    unroll: int,
+    access: Instr,
+    behind: int,
 ) -> None:
     """The remainder and the main loop twice, the first time up to where an access begins a line and from there on (``alignment.py``)."""
     loop = head.loop
