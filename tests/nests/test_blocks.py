@@ -72,12 +72,24 @@ def test_of_a_product_six_rows_of_two_vectors_are_in_registers() -> None:
         "lanes(j)",
         "2 vectors of j at once",
         "unroll_and_jam(i=6)",
-        "b read from panels of 192 x 16, where far apart in much memory",
+        "b read from panels of 384 x 16, where far apart in much memory",
     ]
     inner = _inner(code.asm(), "vfmadd")
     assert sum("vfmadd" in text for text in inner) == 12
     assert sum("vbroadcastss" in text for text in inner) == 6
     assert sum(text.startswith("vmovups") for text in inner) == 2
+    assert not any("rsp" in text for text in inner)
+
+
+def test_with_twice_the_registers_eight_rows_read_what_they_share() -> None:
+    code = product.compile(target="x86-64-v4")
+    assert [step for step in code.nests()[0].done if "asked" not in step][1:] == [
+        "2 vectors of j at once",
+        "unroll_and_jam(i=8)",
+        "b read from panels of 192 x 32, where far apart in much memory",
+    ]
+    inner = _inner(code.asm(), "vfmadd")
+    assert sum("vfmadd" in text for text in inner) == 16
     assert not any("rsp" in text for text in inner)
 
 

@@ -18,7 +18,7 @@ from loopwright.nests.wavefront import InLanes, widest
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
 
-__all__ = ["LEAST_GAIN", "Change", "Jam", "Wave", "best_changes", "innermost_loops", "interval", "live", "stalls"]
+__all__ = ["LEAST_GAIN", "LINE", "Change", "Jam", "Wave", "best_changes", "innermost_loops", "interval", "live", "stalls"]
 
 #: Factors that are tried.
 FACTORS: Final = (2, 3, 4, 6, 8)
