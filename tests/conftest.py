@@ -48,22 +48,26 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if collection_path.name == "test_wheels.py" and not config.getoption("--wheels") else None
 
 
-#: Modules all of whose tests are marked ``every_change``: code as it was, random programs, C programs, branches and moves of every length, and commands as a whole, which take a third of
-#: the time of all tests in pure Python.
+#: Modules all of whose tests are marked ``every_change``: code as it was, random programs, C programs, branches and moves of every length, what assemblers make of every row, and commands as
+#: a whole, which take more than half of the time of all tests in pure Python.
 AT_LENGTH = frozenset(
     f"{folder}/{name}.py"
     for folder, names in {
-        "corpus": "test_collections test_compare",
+        "corpus": "test_collections test_compare test_corpus test_shipped",
         "costs": "test_exact",
-        "end_to_end": "test_code_made test_random",
-        "nests": "test_random_nests",
+        "elementary": "test_accuracy",
+        "end_to_end": "test_code_made test_division test_half_floats test_nesting test_one_array_twice test_random",
+        "nests": "test_keyed_sums test_omega test_random_nests test_time_tiles",
         "programs": "test_library_system test_objects test_programs test_simulated test_structs",
         "random_kernels": "test_random_kernels",
         "regalloc": "test_faults test_fuzz",
         "search": "test_genetic test_orders",
-        "targets": "test_boundaries test_labels test_selection",
-        "targets/aarch64": "test_abi test_moves test_roles",
-        "targets/riscv": "test_boundaries",
+        "targets": "test_boundaries test_conformance test_labels test_selection",
+        "targets/aarch64": "test_abi test_assembler test_moves test_roles",
+        "targets/multiclet": "test_compiler test_lacking",
+        "targets/riscv": "test_assembler test_boundaries",
+        "targets/x86": "test_abi",
+        "vectors": "test_vectorize",
         ".": "test_capabilities",
     }.items()
     for name in names.split()

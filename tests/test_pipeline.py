@@ -89,8 +89,8 @@ def test_it_is_seen_like_any_other() -> None:
     names = names_of(code.compiled.passes)
     assert names[names.index("seven") - 1 : names.index("seven") + 2] == ["expand", "seven", "simplify"]
     assert "seven" in code.times
-    assert ", 10" in code.ir("expand")
-    assert ", 10" not in code.ir("seven")
+    assert re.search(r", 10\b", code.ir("expand"))
+    assert not re.search(r", 10\b", code.ir("seven"))
     # Without keep the function is compiled again up to there.
     again = scaled.compile(x, y, target="x86-64-v4", passes=[lw.before("simplify", tenfold_to_sevenfold, name="seven")])
     assert again.ir("seven") == code.ir("seven")

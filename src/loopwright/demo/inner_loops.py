@@ -17,7 +17,8 @@ _JUMP: Final = re.compile(r"[jb]\w* (?:.*, )?(0x[0-9a-f]+)")
 def inner_loops(rows: list[Row]) -> list[list[Row]]:
     """The innermost loops of a listing: from the target of a backward branch to the branch, where no other lies between.
 
-    Of those that come from the same line of the user's source only the first: it is the main loop, and the remainder follows it.
+    Of those that come from the same line of the user's source only one: the first, which is the main loop, and the remainder follows it; where a loop of that line is around both, the last in that
+    (``passes/alignment.py``).
     """
     spans: list[tuple[int, int]] = []
     for offset, _, text, _ in rows:
@@ -25,8 +26,11 @@ def inner_loops(rows: list[Row]) -> list[list[Row]]:
         if match and int(match[1], 16) <= offset:
             spans.append((int(match[1], 16), offset))
     innermost = [span for span in spans if not any(other != span and span[0] <= other[0] and other[1] <= span[1] for other in spans)]
-    loops: dict[int, list[Row]] = {}
-    for first, last in innermost:
-        loop = [row for row in rows if first <= row[0] <= last]
-        loops.setdefault(loop[-1][3], loop)
-    return list(loops.values())
+    lines = {row[0]: row[3] for row in rows}
+    chosen: dict[int, tuple[int, int]] = {}
+    for span in innermost:
+        line = lines[span[1]]
+        known = chosen.setdefault(line, span)
+        if any(first <= known[0] and span[1] < last and lines[last] == line for first, last in spans):
+            chosen[line] = span
+    return [[row for row in rows if first <= row[0] <= last] for first, last in chosen.values()]
