@@ -200,15 +200,14 @@ def test_the_table_explains_blocks_and_bounds() -> None:
 @pytest.mark.slow
 def test_scoring_is_quick_enough_for_a_tuner() -> None:
     compiled = compiled_poly(15, "x86-64-v4")
-    score = perf_score(compiled)
-    best = min(_seconds(compiled) for _ in range(30))
-    # A millisecond for 100 instructions is the aim; other work on the machine must not fail the test.
-    assert best / score.instructions < 3e-5
+    best = min(_seconds(perf_score, compiled) for _ in range(30))
+    # It compiles twice, for the instructions and for their weights: what comes on top is to be no more than that again.
+    assert best < 4 * min(_seconds(compiled_poly, 15, "x86-64-v4") for _ in range(30))
 
 
-def _seconds(compiled: Compiled) -> float:
+def _seconds(function: Any, *args: Any) -> float:
     start = time.perf_counter()
-    perf_score(compiled)
+    function(*args)
     return time.perf_counter() - start
 
 
