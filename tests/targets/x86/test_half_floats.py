@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
@@ -51,9 +50,9 @@ def test_constants_are_repeated_from_memory() -> None:
         for i in lw.lanes(len(x)):
             x[i] = x[i] * 3 + 0.5
 
-    # 32 lanes; two bytes of either constant, in a register for the whole loop.
+    # 32 lanes; two bytes of either constant, behind one that brings them to an even address, in a register for the whole loop.
     made = text(scaled, ARRAY)
-    assert made.count("vpbroadcastw zmm") == 2 and re.search("[45] of constants", made)
+    assert made.count("vpbroadcastw zmm") == 2 and "5 of constants" in made
 
 
 @pytest.mark.parametrize(("type_", "back"), [(lw.i16, 4), (lw.u16, 3), (lw.i32, 4), (lw.u32, 3), (lw.i64, 4), (lw.u64, 3), (lw.f32, 1), (lw.f64, 1)], ids=str)
