@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
-from concurrent.futures import Future, ThreadPoolExecutor
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -129,23 +130,34 @@ def with_shortcuts(made: str, source: str, extension: str, first: list[str], las
 
 
 class ParallelBuild(build_ext):
-    """Compiles the C files of one extension side by side; setuptools would take one after the other."""
+    """Builds extensions, and compiles the C files of one, side by side; setuptools would take one after the other."""
 
     def build_extensions(self) -> None:
         compiler: Any = self.compiler
         one, all_of_them = compiler._compile, compiler.compile
+        # Each extension is built on a thread of its own, which has its own files compiled.
+        own = threading.local()
+        cores = os.cpu_count() or 1
+        self.parallel = cores
+        with ThreadPoolExecutor(cores) as pool:
 
-        def compile(*args: Any, **options: Any) -> Any:
-            running: list[Future[None]] = []
-            with ThreadPoolExecutor(os.cpu_count()) as pool:
-                compiler._compile = lambda *each: running.append(pool.submit(one, *with_shortcuts(*each)))
-                objects = all_of_them(*args, **options)
-            for each in running:
-                each.result()
-            return objects
+            def compile(sources: list[str], *args: Any, **options: Any) -> Any:
+                own.running = []
+                # (A file that is an extension by itself, as hundreds are, does not wait for those of the large one.)
+                own.several = len(sources) > 1
+                objects = all_of_them(sources, *args, **options)
+                for each in own.running:
+                    each.result()
+                return objects
 
-        compiler.compile = compile
-        super().build_extensions()
+            def compile_file(*each: Any) -> None:
+                if own.several:
+                    own.running.append(pool.submit(one, *with_shortcuts(*each)))
+                else:
+                    one(*with_shortcuts(*each))
+
+            compiler.compile, compiler._compile = compile, compile_file
+            super().build_extensions()
 
 
 def extensions() -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import sys
 import time
 from typing import Any
@@ -201,8 +202,8 @@ def test_the_table_explains_blocks_and_bounds() -> None:
 def test_scoring_is_quick_enough_for_a_tuner() -> None:
     compiled = compiled_poly(15, "x86-64-v4")
     best = min(_seconds(perf_score, compiled) for _ in range(30))
-    # It compiles twice, for the instructions and for their weights: what comes on top is to be no more than that again.
-    assert best < 4 * min(_seconds(compiled_poly, 15, "x86-64-v4") for _ in range(30))
+    # It compiles once, for the instructions and their weights: what comes on top is to be no more than that again.
+    assert best < 2 * min(_seconds(compiled_poly, 15, "x86-64-v4") for _ in range(30))
 
 
 def _seconds(function: Any, *args: Any) -> float:
@@ -293,13 +294,15 @@ def test_measured_cycles_are_near_the_model(degree: int) -> None:
     modelled = perf_score(compiled, tables, counts).cycles
     # 1024 / 8 vectors of multiply-adds, of which no processor with AVX2 starts more than two a cycle. (The code comes within a few per cent of that.)
     possible = 0.8 * 128 * degree / 2
+    # Other tests that run beside this one may have half of the core all the while, where it runs two threads.
+    shared = 2 if "PYTEST_XDIST_WORKER" in os.environ else 1
     # What else runs on the core adds to what is measured, or makes the cycle too long that it is measured in: as many measurements as it takes, for some seconds.
-    until = time.monotonic() + 20
+    until = time.monotonic() + 20 / shared**2
     while True:
         cycles = measure.kernel_cycles(compiled, words, measure.Meter(rounds=15))
         if (modelled / 1.75 < cycles < 1.75 * modelled and cycles > possible) or time.monotonic() > until:
             break
-    assert modelled / 1.75 < cycles < 1.75 * modelled
+    assert modelled / 1.75 < cycles < 1.75 * modelled * shared
     assert cycles > possible
 
 

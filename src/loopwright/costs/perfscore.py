@@ -299,6 +299,11 @@ class Score:
 
 def weights_of(compiled: Compiled) -> list[float]:
     """The weight of every item of the machine code, from those of the IR instructions they were made of."""
+    return _weighted(compiled)[1]
+
+
+def _weighted(compiled: Compiled) -> tuple[list[Item], list[float]]:
+    """The items of the machine code, and their weights."""
     f = compiled.function
     asm = compiled.target.assembler(f)
     items = asm.items
@@ -310,7 +315,7 @@ def weights_of(compiled: Compiled) -> list[float]:
             weights.append(weight)
     for at in asm.settle():
         del weights[at]
-    return weights
+    return items, weights
 
 
 def blocks_of(items: list[Item]) -> list[BlockScore]:
@@ -473,8 +478,8 @@ def perf_score(compiled: Compiled, microarchitecture: str | None = None, counts:
     if not target.name.startswith("x86-64"):
         raise TargetError(f"there are no timing tables for {target.name}")
     machine = timing.get(microarchitecture) if microarchitecture is not None else timing.default_for(target.name)
-    items: list[Item] = compiled.instructions.items
-    weights = weights_of(compiled) if counts is None else []
+    # (Either is made anew, at the price of a compilation, where the compiled code has let go of it.)
+    items, weights = _weighted(compiled) if counts is None else (compiled.instructions.items, [])
     score = Score(compiled, machine)
     blocks = blocks_of(items)
     loops = _loops_of(items, blocks)

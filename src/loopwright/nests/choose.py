@@ -57,6 +57,7 @@ from loopwright.nests.split import crossing, split
 from loopwright.nests.stepped import by_ones
 from loopwright.nests.sweeps import sweeps
 from loopwright.nests.time_tiles import best_tiles
+from loopwright.nests.triangular import by_rows
 from loopwright.nests.unroll import has_loops
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
@@ -188,6 +189,9 @@ def _rewrite(nest: Nest, target: Target, core: Core, distinct: set[int]) -> bool
         nest = _again(f, written)
     if not done and by_ones(nest, target):
         done = "steps counted one by one"
+        nest = _again(f, written)
+    if not done and target.vector_bits and by_rows(nest):
+        done = "each element finished by those before it"
         nest = _again(f, written)
     while done and conditions.split_conditions(nest, nest.loops[1:]):
         nest = _again(f, written)

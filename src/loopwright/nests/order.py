@@ -17,7 +17,7 @@ from loopwright.nests.jam import invariant
 from loopwright.nests.nest import Access, Nest, NestLoop
 from loopwright.nests.scalars import Scalar
 
-__all__ = ["chains", "reorder"]
+__all__ = ["chains", "moves", "reorder"]
 
 #: So many loops are put into another order.
 DEEPEST: Final = 3
@@ -86,15 +86,15 @@ def _cost(nest: Nest, accesses: list[Access], order: list[NestLoop], chain: list
     innermost = order[-1]
     cost = 1.0
     for access in accesses:
-        place = _moves(nest, access, innermost)
+        place = moves(nest, access, innermost)
         if place > 0:
             cost += 1
         elif place:
-            cost += 1 + (REPEATED if any(not _moves(nest, access, loop) for loop in order) else FAR)
+            cost += 1 + (REPEATED if any(not moves(nest, access, loop) for loop in order) else FAR)
     return cost if any(_lanes(nest, accesses, loop) for loop in order) else cost * SCALAR
 
 
-def _moves(nest: Nest, access: Access, loop: NestLoop) -> int:
+def moves(nest: Nest, access: Access, loop: NestLoop) -> int:
     """How an access moves in a loop: 0 not at all, 1 to the element next to it, -1 farther."""
     last = len(access.subscripts) - 1
     found = 0
@@ -120,5 +120,5 @@ def _lanes(nest: Nest, accesses: list[Access], loop: NestLoop) -> bool:
     """Whether a loop's accesses are adjacent, so that it may become one over lanes."""
     if loop.step != 1:
         return False
-    moves = [(access.store, _moves(nest, access, loop)) for access in accesses]
-    return all(move >= 0 for _, move in moves) and all(move > 0 for store, move in moves if store)
+    found = [(access.store, moves(nest, access, loop)) for access in accesses]
+    return all(move >= 0 for _, move in found) and all(move > 0 for store, move in found if store)

@@ -146,221 +146,239 @@ def _rewrite(f: Function, target: Target, code: list[Instr], out: list[Instr], r
         nested = position < around
         if nested and loaded is None:
             loaded = {other.imm for other in code[start:around] if other.op.effect == ops.READS}
-        _split(f, target, instr, body, code[end], out, references, loaded if nested else None)
+        _Split(f, target, instr, body, code[end], out, references, loaded if nested else None).run()
         position = end + 1
 
 
-def _split(
-    f: Function, target: Target, head: Instr, body: list[Instr], end: Instr, out: list[Instr], references: dict[int, int], around: set[int] | None
-) -> None:
-    """Append the main loop and the remainder of one loop over lanes; ``around`` has the arrays that the loop around loads from, or is None where there is no such loop."""
-    loop = head.loop
-    assert loop is not None
-    line = head.line
-    nested = around is not None
-    waited = around if around is not None and target.masks_hold_loads else ()
-    lo, hi, step_operand = head.args
-    step = int(f.const_values[~step_operand])
-    unroll = loop.unroll
-    if unroll == 0:
-        unroll = vectors_at_once(f, target, head, body) if has_loops(body) else steps_at_once(f, target, body, bool(loop.accumulators))
-    while loop.unroll == 0 and loop.accumulators and unroll > 1 and not _fits(f, target, loop, body, unroll):
-        unroll //= 2
-    if nested and loop.unroll == 0 and len(loop.accumulators) == 1 and unroll > SHORT_TOTALS and _loads(body) > 1:
-        # It is come to again and again, perhaps for a few vectors; two loads a step keep the units busy with as many totals.
-        unroll = SHORT_TOTALS
-    if unroll > 1 and (repeats(body) or (loop.accumulators and crossing_branches(body))):
-        # What leaves the loop leaves the totals of all its copies behind.
-        unroll = 1
-    hi = read_once(f, hi, line, out)
-    lo = read_once(f, lo, line, out)
-    rounds = None if nested or unroll == 1 or not target.aligned_lines or loop.whole or (lo < 0 and hi < 0) else first_access(f, head, body)
-    if rounds is not None:
-        _in_rounds(f, head, body, end, out, references, lo, hi, unroll, *rounds)
-        return
-    left = -1  # elements the remainder has to do, where known
-    masked = False  # all is done under the mask
-    if lo < 0 and hi < 0:
-        first = int(f.const_values[~lo])
-        count = max(int(f.const_values[~hi]) - first, 0)
-        while unroll > 1 and unroll * step > count:
-            unroll -= 1
-        left = count % (unroll * step)
-        stop = f.const(I64, first + count - left)
-        whole = count - left
-    else:
-        masked = loop.rest and not loop.whole and not _masked_dearly(target, loop, body, nested, waited)
-        stop = lo if masked else last_multiple(f, lo, hi, unroll * step, line, out)
-        whole = 0 if masked else -1
-        if unroll * step == 1:
-            left = 0
-    if whole != 0:
-        # (Of short rows it seldom runs: then there is nothing to be combined.)
-        asked = nested and whole < 0 and unroll > 1 and bool(loop.accumulators)
-        if asked:
-            condition = f.register(BOOL, "")
-            out.append(Instr(ops.LT, I64, condition, [lo, stop], 0, line))
-            out.append(Instr(ops.IF, VOID, NONE, [condition], 0, line))
-        _main_loop(f, head, body, end, out, references, lo, stop, step, unroll)
-        if asked:
-            out.append(Instr(ops.END, VOID, NONE, [], 0, line))
-    if left == 0:
-        return
-    body = in_parts(f, body)
-    i = head.dst
-    if left >= step and unroll > 1:
-        # So many whole vectors are left, which need no loop.
-        last = f.const(I64, int(f.const_values[~stop]) + left - left % step)
-        _main_loop(f, head, body, end, out, references, stop, last, step, 1 if repeats(body) else left // step)
-        left %= step
-        if left == 0:
-            return
-        stop, unroll = last, 1
-    elif not loop.whole and unroll > 1 and left < 0 and not masked and _masked_dearly(target, loop, body, nested, waited):
-        # Whole vectors of what is left without masks.
-        last = last_multiple(f, stop, hi, step, line, out)
-        _main_loop(f, head, body, end, out, references, stop, last, step, 1)
-        stop, unroll = last, 1
-    if loop.whole:
-        if unroll > 1:
-            _main_loop(f, head, body, end, out, references, stop, hi, step, 1)
-        return
-    if masked or (unroll > 1 and not 0 < left <= step):
-        out.append(Instr(ops.FOR, head.type, i, [stop, hi, step_operand], 0, line))
-    elif left < 0:
-        condition = f.register(BOOL, "")
-        out.append(Instr(ops.LT, I64, condition, [stop, hi], 0, line))
-        out.append(Instr(ops.IF, VOID, NONE, [condition], 0, line))
-        out.append(Instr(ops.COPY, I64, i, [stop], 0, line))
-    else:
-        out.append(Instr(ops.BLOCK, VOID, NONE, [], 0, line))
-        i = stop
-        known: list[Instr] = []
-        clone(f, body, {head.dst: i}, known)
-        body = known
-    out.append(Instr(ops.LANE_MASK, f.types[loop.mask], loop.mask, [i, hi], 0, line))
-    if nested and left < step and (left >= 0 or unroll == 1) and f.local_bytes() + MOST_PIECES <= MOST_LOCAL:
-        body = in_pieces(f, body, loop.mask, stop, hi, None if target.dear_masks else waited)
-    out.extend(body)
-    out.append(end)
+class _Split:
+    """One loop over lanes on its way to a main loop and a remainder.
 
-
-def _in_rounds(
-    f: Function,
-    head: Instr,
-    body: list[Instr],
-    end: Instr,
-    out: list[Instr],
-    references: dict[int, int],
-    lo: int,
-    hi: int,
-    unroll: int,
-    access: Instr,
-    behind: int,
-) -> None:
-    """The remainder and the main loop twice, the first time up to where an access begins a line and from there on (``alignment.py``)."""
-    loop = head.loop
-    assert loop is not None
-    line = head.line
-    step = int(f.const_values[~head.args[2]])
-
-    def copy(to: int, value: int) -> None:
-        out.append(Instr(ops.COPY, I64, to, [value], 0, line))
-
-    at, stop = f.register(I64, "", True), f.register(I64, "", True)
-    first = first_on_line(f, access, behind, lo, hi, step, out)
-    copy(at, lo)
-    copy(stop, first)
-    out.append(Instr(ops.FOR, VOID, f.register(I64, "round"), [f.const(I64, 0), f.const(I64, 2), f.const(I64, 1)], 0, line))
-    out.append(Instr(ops.FOR, head.type, head.dst, [at, stop, head.args[2]], 0, line))
-    out.append(Instr(ops.LANE_MASK, f.types[loop.mask], loop.mask, [head.dst, stop], 0, line))
-    out.extend(body)
-    out.append(end)
-    low = read_once(f, stop, line, out)
-    last = last_multiple(f, low, hi, unroll * step, line, out)
-    _main_loop(f, head, body, end, out, references, low, last, step, unroll)
-    copy(at, last)
-    copy(stop, hi)
-    out.append(Instr(ops.END, VOID, NONE, [], 0, end.line))
-
-
-def _masked_dearly(target: Target, loop: Loop, body: list[Instr], nested: bool, waited: Collection[int]) -> bool:
-    """Whether what the mask of a loop is on is made of other accesses, one after the other for some lanes; or the loop is often run for a few vectors, which take less time than the mask.
-
-    Loads from the arrays ``waited`` would wait for a store under a mask.
+    Attributes:
+        head, body, end, loop: the loop.
+        step: how many lanes there are.
+        out: where the code goes.
+        references: how often each variable is named in the function, once that has been counted.
+        nested: whether there is a loop around.
+        waited: the arrays whose loads wait for stores under a mask.
     """
-    short = nested and not has_loops(body)
-    if short and loop.accumulators:
-        return True
-    for instr in body:
-        op = instr.op
-        if op is ops.MASKED_STORE and (short or instr.imm in waited):
-            return True
-        if (op is ops.MASKED_LOAD or op is ops.MASKED_STORE) and instr.type.bits < target.masked_bits:
-            return True
-    return False
 
+    __slots__ = ("body", "end", "f", "head", "line", "loop", "nested", "out", "references", "step", "target", "waited")
 
-def _main_loop(
-    f: Function, head: Instr, body: list[Instr], end: Instr, out: list[Instr], references: dict[int, int], lo: int, stop: int, step: int, unroll: int
-) -> None:
-    loop = head.loop
-    assert loop is not None
-    line = head.line
-    mask_type = f.types[loop.mask]
-    true = f.const(mask_type, True)
-    own: list[int] = []
-    copies: list[list[int]] = []  # per accumulator: its registers, one per copy of the body
-    if unroll > 1:
-        if any(instr.dst >= 0 and f.variable[instr.dst] for instr in body):
-            if not references:
-                _count_references(f, references)
-            own = local_variables(f, body, references)
-        for variable, op, identity in loop.accumulators:
-            registers = [variable]
-            # What changes nothing: where that is no number, what the variable holds.
-            start = identity if op.neutral is not None else variable
-            for _ in range(unroll - 1):
-                copy = f.register(f.types[variable], f.names[variable], True)
-                out.append(Instr(ops.COPY, f.types[variable], copy, [start], 0, line))
-                registers.append(copy)
-            copies.append(registers)
-    first = int(f.const_values[~lo]) if lo < 0 else 0
-    once = lo < 0 and stop < 0 and int(f.const_values[~stop]) - first == unroll * step and not crossing_branches(body)
-    i = lo
-    if not once:
-        i = f.register(I64, f.names[head.dst])
-        out.append(Instr(ops.FOR, head.type, i, [lo, stop, f.const(I64, unroll * step)], 0, line))
-    # Vectors beside each other in the loops inside, where each has its own registers for all that it writes, and none accesses what another stores.
-    beside = unroll > 1 and has_loops(body) and _own(f, body, [*own, *[registers[0] for registers in copies]]) and in_any_order(f, head, body)
-    renames: list[dict[int, int]] = []
-    for k in range(unroll):
-        index = i
-        if once:
-            index = f.const(I64, first + k * step)
-        elif k:
-            index = f.register(I64, f.names[head.dst])
-            out.append(Instr(ops.ADD, I64, index, [i, f.const(I64, k * step)], 0, line))
-        rename = {head.dst: index, loop.mask: true}
-        for registers in copies:
-            rename[registers[0]] = registers[k]
-        for v in own:
-            rename[v] = f.register(f.types[v], f.names[v], True)
-        if beside:
-            renames.append(rename)
+    def __init__(
+        self, f: Function, target: Target, head: Instr, body: list[Instr], end: Instr, out: list[Instr], references: dict[int, int], around: set[int] | None
+    ) -> None:
+        """Args: ``around`` has the arrays that the loop around loads from, or is None where there is no such loop."""
+        loop = head.loop
+        assert loop is not None
+        self.f = f
+        self.target = target
+        self.head = head
+        self.loop: Loop = loop
+        self.body = body
+        self.end = end
+        self.line = head.line
+        self.out = out
+        self.references = references
+        self.step = int(f.const_values[~head.args[2]])
+        self.nested = around is not None
+        self.waited: Collection[int] = around if around is not None and target.masks_hold_loads else ()
+
+    def run(self) -> None:
+        """Append the code."""
+        f, target, loop, out, step = self.f, self.target, self.loop, self.out, self.step
+        unroll = self.unroll_factor()
+        lo, hi, _ = self.head.args
+        hi = read_once(f, hi, self.line, out)
+        lo = read_once(f, lo, self.line, out)
+        known = lo < 0 and hi < 0
+        if not self.nested and unroll > 1 and target.aligned_lines and not loop.whole and not known:
+            found = first_access(f, self.head, self.body)
+            if found is not None:
+                self.in_rounds(first_on_line(f, found[0], found[1], lo, hi, step, out), lo, hi, unroll)
+                return
+        left = -1  # elements the remainder has to do, where known
+        masked = False  # all is done under the mask
+        if known:
+            first = int(f.const_values[~lo])
+            count = max(int(f.const_values[~hi]) - first, 0)
+            while unroll > 1 and unroll * step > count:
+                unroll -= 1
+            left = count % (unroll * step)
+            stop = f.const(I64, first + count - left)
+            whole = count - left
         else:
-            clone(f, body, rename, out)
-    if beside:
-        jam(f, body, renames, out, shared_loops(f, head, body))
-    if not once:
-        out.append(Instr(ops.END, VOID, NONE, [], 0, end.line))
-    for registers, (variable, op, _identity) in zip(copies, loop.accumulators if copies else [], strict=True):
-        type_ = f.types[variable]
-        while len(registers) > 1:
-            half = (len(registers) + 1) // 2
-            for k in range(len(registers) - half):
-                out.append(Instr(op, type_, registers[k], [registers[k], registers[k + half]], 0, line))
-            del registers[half:]
+            masked = loop.rest and not loop.whole and not self.masked_dearly()
+            stop = lo if masked else last_multiple(f, lo, hi, unroll * step, self.line, out)
+            whole = 0 if masked else -1
+            if unroll * step == 1:
+                left = 0
+        # (Of short rows the main loop seldom runs: then there is nothing to be combined.)
+        asked = whole < 0 and self.nested and unroll > 1 and bool(loop.accumulators)
+        if asked:
+            self.open_if(lo, stop)
+        if whole != 0:
+            self.main(lo, stop, unroll)
+        if asked:
+            out.append(Instr(ops.END, VOID, NONE, [], 0, self.line))
+        if left != 0:
+            self.remainder(stop, hi, unroll, left, masked)
+
+    def unroll_factor(self) -> int:
+        """How many vectors the main loop does at once."""
+        f, target, loop, body = self.f, self.target, self.loop, self.body
+        unroll = loop.unroll
+        if unroll == 0:
+            unroll = vectors_at_once(f, target, self.head, body) if has_loops(body) else steps_at_once(f, target, body, bool(loop.accumulators))
+            while loop.accumulators and unroll > 1 and not _fits(f, target, loop, body, unroll):
+                unroll //= 2
+            if self.nested and len(loop.accumulators) == 1 and unroll > SHORT_TOTALS and _loads(body) > 1:
+                # It is come to again and again, perhaps for a few vectors; two loads a step keep the units busy with as many totals.
+                unroll = SHORT_TOTALS
+        if unroll > 1 and (repeats(body) or (loop.accumulators and crossing_branches(body))):
+            # What leaves the loop leaves the totals of all its copies behind.
+            return 1
+        return unroll
+
+    def remainder(self, stop: int, hi: int, unroll: int, left: int, masked: bool) -> None:
+        """What the main loop, which did so many vectors at once, has left from ``stop`` on: so many elements, -1 where that is not known; ``masked``: all of them."""
+        f, loop, out, step = self.f, self.loop, self.out, self.step
+        i = self.head.dst
+        body = self.body = in_parts(f, self.body)
+        if left >= step and unroll > 1:
+            # So many whole vectors are left, which need no loop.
+            last = f.const(I64, int(f.const_values[~stop]) + left - left % step)
+            self.main(stop, last, 1 if repeats(body) else left // step)
+            left %= step
+            if left == 0:
+                return
+            stop, unroll = last, 1
+        elif not loop.whole and unroll > 1 and left < 0 and not masked and self.masked_dearly():
+            # Whole vectors of what is left without masks.
+            last = last_multiple(f, stop, hi, step, self.line, out)
+            self.main(stop, last, 1)
+            stop, unroll = last, 1
+        if loop.whole:
+            if unroll > 1:
+                self.main(stop, hi, 1)
+            return
+        if masked or (unroll > 1 and not 0 < left <= step):
+            out.append(Instr(ops.FOR, self.head.type, i, [stop, hi, self.head.args[2]], 0, self.line))
+        elif left < 0:
+            self.open_if(stop, hi)
+            out.append(Instr(ops.COPY, I64, i, [stop], 0, self.line))
+        else:
+            out.append(Instr(ops.BLOCK, VOID, NONE, [], 0, self.line))
+            i = stop
+            known: list[Instr] = []
+            clone(f, body, {self.head.dst: i}, known)
+            body = known
+        out.append(Instr(ops.LANE_MASK, f.types[loop.mask], loop.mask, [i, hi], 0, self.line))
+        if self.nested and left < step and (left >= 0 or unroll == 1) and f.local_bytes() + MOST_PIECES <= MOST_LOCAL:
+            body = in_pieces(f, body, loop.mask, stop, hi, None if self.target.dear_masks else self.waited)
+        out.extend(body)
+        out.append(self.end)
+
+    def open_if(self, lo: int, hi: int) -> None:
+        """An ``if`` that asks whether there is anything from one index up to another."""
+        condition = self.f.register(BOOL, "")
+        self.out.append(Instr(ops.LT, I64, condition, [lo, hi], 0, self.line))
+        self.out.append(Instr(ops.IF, VOID, NONE, [condition], 0, self.line))
+
+    def in_rounds(self, first: int, lo: int, hi: int, unroll: int) -> None:
+        """The remainder and the main loop twice, the first time up to the index where an access begins a line and from there on (``alignment.py``)."""
+        f, head, loop, out, line = self.f, self.head, self.loop, self.out, self.line
+
+        def copy(to: int, value: int) -> None:
+            out.append(Instr(ops.COPY, I64, to, [value], 0, line))
+
+        at, stop = f.register(I64, "", True), f.register(I64, "", True)
+        copy(at, lo)
+        copy(stop, first)
+        out.append(Instr(ops.FOR, VOID, f.register(I64, "round"), [f.const(I64, 0), f.const(I64, 2), f.const(I64, 1)], 0, line))
+        out.append(Instr(ops.FOR, head.type, head.dst, [at, stop, head.args[2]], 0, line))
+        out.append(Instr(ops.LANE_MASK, f.types[loop.mask], loop.mask, [head.dst, stop], 0, line))
+        out.extend(self.body)
+        out.append(self.end)
+        low = read_once(f, stop, line, out)
+        last = last_multiple(f, low, hi, unroll * self.step, line, out)
+        self.main(low, last, unroll)
+        copy(at, last)
+        copy(stop, hi)
+        out.append(Instr(ops.END, VOID, NONE, [], 0, self.end.line))
+
+    def masked_dearly(self) -> bool:
+        """Whether what the mask of a loop is on is made of other accesses, one after the other for some lanes; or the loop is often run for a few vectors, which take less time than the mask.
+
+        Loads from the arrays ``waited`` would wait for a store under a mask.
+        """
+        target = self.target
+        short = self.nested and not has_loops(self.body)
+        if short and self.loop.accumulators:
+            return True
+        for instr in self.body:
+            op = instr.op
+            if op is ops.MASKED_STORE and (short or instr.imm in self.waited):
+                return True
+            if (op is ops.MASKED_LOAD or op is ops.MASKED_STORE) and instr.type.bits < target.masked_bits:
+                return True
+        return False
+
+    def main(self, lo: int, stop: int, unroll: int) -> None:
+        """A loop over so many whole vectors at once, and its totals combined behind it."""
+        f, head, loop, body, out, line, step = self.f, self.head, self.loop, self.body, self.out, self.line, self.step
+        true = f.const(f.types[loop.mask], True)
+        own: list[int] = []
+        copies: list[list[int]] = []  # per accumulator: its registers, one per copy of the body
+        if unroll > 1:
+            if any(instr.dst >= 0 and f.variable[instr.dst] for instr in body):
+                if not self.references:
+                    _count_references(f, self.references)
+                own = local_variables(f, body, self.references)
+            for variable, op, identity in loop.accumulators:
+                registers = [variable]
+                # What changes nothing: where that is no number, what the variable holds.
+                start = identity if op.neutral is not None else variable
+                for _ in range(unroll - 1):
+                    copy = f.register(f.types[variable], f.names[variable], True)
+                    out.append(Instr(ops.COPY, f.types[variable], copy, [start], 0, line))
+                    registers.append(copy)
+                copies.append(registers)
+        first = int(f.const_values[~lo]) if lo < 0 else 0
+        once = lo < 0 and stop < 0 and int(f.const_values[~stop]) - first == unroll * step and not crossing_branches(body)
+        i = lo
+        if not once:
+            i = f.register(I64, f.names[head.dst])
+            out.append(Instr(ops.FOR, head.type, i, [lo, stop, f.const(I64, unroll * step)], 0, line))
+        # Vectors beside each other in the loops inside, where each has its own registers for all that it writes, and none accesses what another stores.
+        beside = unroll > 1 and has_loops(body) and _own(f, body, [*own, *[registers[0] for registers in copies]]) and in_any_order(f, head, body)
+        renames: list[dict[int, int]] = []
+        for k in range(unroll):
+            index = i
+            if once:
+                index = f.const(I64, first + k * step)
+            elif k:
+                index = f.register(I64, f.names[head.dst])
+                out.append(Instr(ops.ADD, I64, index, [i, f.const(I64, k * step)], 0, line))
+            rename = {head.dst: index, loop.mask: true}
+            for registers in copies:
+                rename[registers[0]] = registers[k]
+            for v in own:
+                rename[v] = f.register(f.types[v], f.names[v], True)
+            if beside:
+                renames.append(rename)
+            else:
+                clone(f, body, rename, out)
+        if beside:
+            jam(f, body, renames, out, shared_loops(f, head, body))
+        if not once:
+            out.append(Instr(ops.END, VOID, NONE, [], 0, self.end.line))
+        for registers, (variable, op, _identity) in zip(copies, loop.accumulators if copies else [], strict=True):
+            type_ = f.types[variable]
+            while len(registers) > 1:
+                half = (len(registers) + 1) // 2
+                for k in range(len(registers) - half):
+                    out.append(Instr(op, type_, registers[k], [registers[k], registers[k + half]], 0, line))
+                del registers[half:]
 
 
 def _own(f: Function, body: list[Instr], own: list[int]) -> bool:
