@@ -260,7 +260,7 @@ PLANTED: tuple[Planted, ...] = (
         "f.const(I64, int(f.const_values[~stop]) + left)",
         (*_LENGTHS, *_PIECES),
     ),
-    Planted("the mask of what is left", _TAILS, "[i, hi], 0, line))\n    if nested", "[stop, hi], 0, line))\n    if nested", _LENGTHS),
+    Planted("the mask of what is left", _TAILS, "[i, hi], 0, self.line))", "[stop, hi], 0, self.line))", _LENGTHS),
     Planted("what totals of copies start with", _TAILS, "start = identity if op.neutral is not None else variable", "start = variable", _LENGTHS),
     Planted("totals of an odd number of copies", _TAILS, "half = (len(registers) + 1) // 2", "half = max(len(registers) // 2, 1)", _LENGTHS),
     Planted("the index of the copies", _TAILS, "[i, f.const(I64, k * step)], 0, line))", "[i, f.const(I64, step)], 0, line))", _LENGTHS),

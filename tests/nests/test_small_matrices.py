@@ -86,6 +86,12 @@ def test_they_have_lanes(kernel: lw.Kernel, element: type) -> None:
     assert DONE in done and "lanes(q)" in done
 
 
+def test_it_is_asked_whether_rows_of_a_matrix_are_behind_each_other() -> None:
+    text = products.compile(*[_matrices(np.float32, 9, seed) for seed in range(3)], target="x86-64-v4").ir("nests")
+    for name in "abc":
+        assert f"eq.i64 %{name}.s1, 8 " in text
+
+
 def test_what_waits_for_the_one_before_stays() -> None:
     assert DONE not in _done(from_the_one_before, np.float32)
 

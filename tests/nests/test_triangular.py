@@ -87,6 +87,22 @@ def one_after_the_other(a: lw.Array, b: lw.Array, c: lw.Array):
 
 
 @lw.kernel(contract=False)
+def one_after_the_other_downwards(a: lw.Array, b: lw.Array, c: lw.Array):
+    for j in lw.range(b.shape[0] - 1):
+        c[j] = a[j, j]
+        for i in lw.range(b.shape[0] - 2, j, -1):
+            b[i] -= a[i, j] * b[i + 1]
+
+
+@lw.kernel(contract=False)
+def reads_what_is_to_come(a: lw.Array, b: lw.Array, c: lw.Array):
+    for j in lw.range(b.shape[0] - 1):
+        c[j] = b[j] + 1
+        for i in lw.range(j + 1, b.shape[0] - 1):
+            b[i] -= a[i, j] * c[j + 1]
+
+
+@lw.kernel(contract=False)
 def in_one_place(a: lw.Array, b: lw.Array, c: lw.Array):
     for j in lw.range(b.shape[0]):
         c[0] = b[j] + 1
@@ -121,7 +137,7 @@ def a_part_only(a: lw.Array, b: lw.Array, c: lw.Array):
 
 
 TURNED = [backwards, forwards, both_down, downwards_inside, of_the_row_before, several, only_where_positive, matrix_changes]
-OTHERS = [waits_for_the_next, one_after_the_other, in_one_place, mirrored, a_part_only]
+OTHERS = [waits_for_the_next, one_after_the_other, one_after_the_other_downwards, reads_what_is_to_come, in_one_place, mirrored, a_part_only]
 DONE = "each element finished by those before it"
 
 
