@@ -39,6 +39,10 @@ class Form:
                 terms.pop(value, None)
         return Form(self.constant + factor * other.constant, terms)
 
+    def same(self, other: Form) -> bool:
+        """Whether two forms have one value."""
+        return self.constant == other.constant and self.terms == other.terms
+
 
 class Forms:
     """The linear forms of a function's registers, within one stretch of its code.

@@ -146,7 +146,7 @@ def by_distance(nest: Nest, target: Target, found: list[Dependence], beside: lis
                     possible = False
                     break
                 size = min(size, nest.f.arrays[dependence.source.array].element.size)
-                if not any(form.terms == other.terms and form.constant == other.constant for other in distances):
+                if not any(form.same(other) for other in distances):
                     distances.append(form)
                     pairs.append((dependence.source, dependence.sink) if dependence.source.store else (dependence.sink, dependence.source))
         if possible and distances:

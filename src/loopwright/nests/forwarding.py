@@ -77,7 +77,7 @@ def _element(forms: Forms, access: Instr) -> _Element | None:
 
 
 def _equal(a: _Element, b: _Element) -> bool:
-    return a[0] == b[0] and all(x.terms == y.terms and x.constant == y.constant for x, y in zip(a[1], b[1], strict=True))
+    return a[0] == b[0] and all(x.same(y) for x, y in zip(a[1], b[1], strict=True))
 
 
 def _different(f: Function, a: _Element, b: _Element) -> bool:

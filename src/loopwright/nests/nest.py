@@ -92,6 +92,12 @@ class Access:
         self.subscripts: list[Form | None] = []
         self.line = instr.line
 
+    def same(self, other: Access) -> bool:
+        """Whether both are to one element, in all iterations of the loops around them."""
+        if self.array != other.array:
+            return False
+        return all(a is not None and b is not None and a.same(b) for a, b in zip(self.subscripts, other.subscripts, strict=True))
+
 
 class Nest:
     """An outermost loop.

@@ -424,8 +424,7 @@ def panels(nest: Nest, block: Jam, lanes: int, vectors: int, core: Core, found: 
             if dim is None:
                 continue
             form = access.subscripts[dim]
-            load = nest.f.code[access.position]
-            known = next((read for read in made.reads if nest.f.code[read.access.position].imm == load.imm and _same(read.access, access)), None)
+            known = next((read for read in made.reads if read.access.same(access)), None)
             if known is not None:
                 known.same.add(access.position)
             else:
@@ -515,10 +514,6 @@ def _terms(form: Form | None) -> dict[int, int]:
     return {} if form is None else form.terms
 
 
-def _same(a: Access, b: Access) -> bool:
-    return all(x is not None and y is not None and x.terms == y.terms and x.constant == y.constant for x, y in zip(a.subscripts, b.subscripts, strict=True))
-
-
 def _carried(made: Panels, variables: list[Scalar]) -> None:
     """Find how a total can go from one panel to the next: by the element that it is stored to, and that nothing else accesses."""
     nest, across, inner = made.nest, made.across, made.inner
@@ -532,7 +527,7 @@ def _carried(made: Panels, variables: list[Scalar]) -> None:
     array: Array = f.arrays[last.array]
     own = [access for access in nest.accesses if access.array == last.array]
     behind = [access for access in nest.accesses if inner.end < access.position < across.end]
-    if code[last.position].args[0] != total or array.element is not f.types[total] or len(behind) > 1 or not all(_same(access, last) for access in own):
+    if code[last.position].args[0] != total or array.element is not f.types[total] or len(behind) > 1 or not all(access.same(last) for access in own):
         return
     if any(access.array != last.array for access in stores) or any(inner.head < access.position < inner.end for access in own):
         return

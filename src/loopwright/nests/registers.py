@@ -74,7 +74,7 @@ def _candidates(nest: Nest) -> list[_Kept]:
         kept: list[_Kept] = []
         for access in inside:
             if access.array in stored and _stays(nest, loop, access):
-                same = next((one for one in kept if _same(one.accesses[0], access)), None)
+                same = next((one for one in kept if one.accesses[0].same(access)), None)
                 if same is None:
                     kept.append(_Kept(loop, access))
                 else:
@@ -91,13 +91,6 @@ def _stays(nest: Nest, loop: NestLoop, access: Access) -> bool:
     f = nest.f
     written = {instr.dst for instr in f.code[loop.head + 1 : loop.end] if instr.dst >= 0 and f.variable[instr.dst]}
     return needed(f, loop, access.position, written) is not None
-
-
-def _same(a: Access, b: Access) -> bool:
-    """Whether two accesses are to one element, in all iterations of the loops around them."""
-    if a.array != b.array:
-        return False
-    return all(x is not None and y is not None and x.constant == y.constant and x.terms == y.terms for x, y in zip(a.subscripts, b.subscripts, strict=True))
 
 
 def _unconditional(access: Access, loop: NestLoop) -> bool:
@@ -124,7 +117,7 @@ def _around(nest: Nest, kept: _Kept) -> bool:
     """Whether the loop around accesses the element by itself, as often as the loop is come to; then it may be accessed where all that the loop does with it is under conditions."""
     first = kept.accesses[0]
     around = [arm for arm in first.arms if arm[0] < kept.loop.head]
-    return any(access.loops == first.loops[:-1] and access.arms == around and _same(access, first) for access in nest.accesses)
+    return any(access.loops == first.loops[:-1] and access.arms == around and access.same(first) for access in nest.accesses)
 
 
 def _rewrite(nest: Nest, loop: NestLoop, own: list[_Kept], written: Nest | None, out: list[Instr]) -> None:

@@ -54,12 +54,8 @@ def _remaining(nest: Nest, outer: NestLoop, inner: NestLoop) -> bool:
         return False
     end = outer.last[0]
     if inner.step == step:
-        return _equal(inner.first[0], index.plus(Form(step, {}), 1)) and _equal(inner.last[0], end)
-    return _equal(inner.first[0], end.plus(Form(step, {}), -1)) and _equal(inner.last[0], index)
-
-
-def _equal(a: Form, b: Form) -> bool:
-    return a.constant == b.constant and a.terms == b.terms
+        return inner.first[0].same(index.plus(Form(step, {}), 1)) and inner.last[0].same(end)
+    return inner.first[0].same(end.plus(Form(step, {}), -1)) and inner.last[0].same(index)
 
 
 def _jumps(nest: Nest, outer: NestLoop, inner: NestLoop) -> bool:
@@ -84,13 +80,14 @@ def _again(nest: Nest, outer: NestLoop, inner: NestLoop) -> list[Instr] | None:
     again: list[Instr] = []
     for k in range(len(front) - 1, -1, -1):
         instr = front[k]
+        access = accesses.get(outer.head + 1 + k)
         if instr.op is ops.STORE:
-            if instr.args[0] not in wanted or not _stays(nest, accesses[outer.head + 1 + k], outer, inner):
+            if instr.args[0] not in wanted or access is None or not _stays(nest, access, outer, inner):
                 continue
             instr = Instr(ops.LOAD, instr.type, instr.args[0], instr.args[1:], instr.imm, instr.line)
         elif instr.dst not in wanted:
             continue
-        elif not instr.op.pure and (instr.op is not ops.LOAD or (instr.imm in written and not _stays(nest, accesses[outer.head + 1 + k], outer, inner))):
+        elif not instr.op.pure and (access is None or (access.array in written and not _stays(nest, access, outer, inner))):
             return None
         again.append(instr)
         wanted.discard(instr.dst)
