@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import statistics
 import sys
 import time
 from typing import Any
@@ -15,12 +16,13 @@ import loopwright as lw
 from loopwright import compiler
 from loopwright.compiler import Compiled
 from loopwright.costs import measure
-from loopwright.costs.perfscore import blocks_of, perf_score, weights_of
+from loopwright.costs.perfscore import blocks_of, perf_score, weighted
 from loopwright.errors import CpuError, TargetError
 from loopwright.ir.text import parse
 from loopwright.runtime import cpu
 from loopwright.targets import registry
 from loopwright.targets.x86 import timing
+from loopwright.targets.x86.encoder import lookup
 
 HOST = cpu.host_features()
 needs_avx2 = pytest.mark.skipif("avx2" not in HOST, reason="needs an x86-64 CPU with AVX2")
@@ -94,7 +96,7 @@ def test_stores_cost_their_throughput() -> None:
 
 def test_weights_of_machine_instructions_are_those_of_what_they_were_made_of() -> None:
     compiled = compiled_poly(3)
-    weights = weights_of(compiled)
+    weights = weighted(compiled)[1]
     items = compiled.instructions.items
     assert len(weights) == len(items)
     assert set(weights) == {1.0, 8.0}
@@ -261,7 +263,7 @@ def test_comparisons_that_are_left_out_at_the_end_are_neither_weighed_nor_in_the
     code = best_stretch.compile(target="x86-64-v3")
     assert "cmovs" in code.asm()
     compiled = code.compiled
-    assert len(weights_of(compiled)) == len(compiled.instructions.items)
+    assert len(weighted(compiled)[1]) == len(compiled.instructions.items)
     x = np.array([3, -5, 4, 2, -1, 7, -20, 6] * 5)
     counts = measure.count_blocks(compiled, _words(x))
     assert counts[0] == 1
@@ -294,14 +296,19 @@ def test_measured_cycles_are_near_the_model(degree: int) -> None:
     modelled = perf_score(compiled, tables, counts).cycles
     # 1024 / 8 vectors of multiply-adds, of which no processor with AVX2 starts more than two a cycle. (The code comes within a few per cent of that.)
     possible = 0.8 * 128 * degree / 2
-    # Other tests that run beside this one may have half of the core all the while, where it runs two threads.
-    shared = 2 if "PYTEST_XDIST_WORKER" in os.environ else 1
     # What else runs on the core adds to what is measured, or makes the cycle too long that it is measured in: as many measurements as it takes, for some seconds.
-    until = time.monotonic() + 20 / shared**2
+    beside = "PYTEST_XDIST_WORKER" in os.environ
+    product = measure.Case(lookup("VFMADD213PS", "ymm,ymm,ymm"))
+    products: list[float] = []
+    until = time.monotonic() + (5 if beside else 20)
     while True:
         cycles = measure.kernel_cycles(compiled, words, measure.Meter(rounds=15))
         if (modelled / 1.75 < cycles < 1.75 * modelled and cycles > possible) or time.monotonic() > until:
             break
+        products.append(measure.Meter(rounds=3).measure(product).throughput or 0.0)
+    # Other tests that run beside this one may have half of the core all the while, where it runs two threads: then multiply-adds by themselves take longer as well.
+    alone = measure.expected(timing.get(tables), product)[0]
+    shared = 2 if beside and products and statistics.median(products) > 1.3 * alone else 1
     assert modelled / 1.75 < cycles < 1.75 * modelled * shared
     assert cycles > possible
 

@@ -31,7 +31,7 @@ from loopwright.targets.x86.assembler import ALIGN, ALWAYS, CALL, JUMP, LABEL, I
 from loopwright.targets.x86.encoder import EVEX, Form
 from loopwright.targets.x86.timing import Microarchitecture, Timing
 
-__all__ = ["BlockScore", "Score", "blocks_of", "perf_score", "weights_of"]
+__all__ = ["BlockScore", "Score", "blocks_of", "perf_score", "weighted"]
 
 #: What RyuJIT takes off the latency of what writes memory (PERFSCORE_LATENCY_WR_GENERAL on x64).
 STORE_LATENCY: Final = 3.0
@@ -297,13 +297,8 @@ class Score:
         return -1
 
 
-def weights_of(compiled: Compiled) -> list[float]:
-    """The weight of every item of the machine code, from those of the IR instructions they were made of."""
-    return _weighted(compiled)[1]
-
-
-def _weighted(compiled: Compiled) -> tuple[list[Item], list[float]]:
-    """The items of the machine code, and their weights."""
+def weighted(compiled: Compiled) -> tuple[list[Item], list[float]]:
+    """The items of the machine code, and the weight of each, from those of the IR instructions they were made of."""
     f = compiled.function
     asm = compiled.target.assembler(f)
     items = asm.items
@@ -479,7 +474,7 @@ def perf_score(compiled: Compiled, microarchitecture: str | None = None, counts:
         raise TargetError(f"there are no timing tables for {target.name}")
     machine = timing.get(microarchitecture) if microarchitecture is not None else timing.default_for(target.name)
     # (Either is made anew, at the price of a compilation, where the compiled code has let go of it.)
-    items, weights = _weighted(compiled) if counts is None else (compiled.instructions.items, [])
+    items, weights = weighted(compiled) if counts is None else (compiled.instructions.items, [])
     score = Score(compiled, machine)
     blocks = blocks_of(items)
     loops = _loops_of(items, blocks)
