@@ -87,12 +87,12 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     """
     forget()
     out = written_out.run(f)
+    shortcuts.run(f)
+    wrapped.run(f)
     cut = quotients.run(f)
     if cut:
         again = written_out.run(f)
         out = {index: [*out.get(index, []), *([cut[index]] if index in cut else []), *again.get(index, [])] for index in {**out, **cut, **again}}
-    shortcuts.run(f)
-    wrapped.run(f)
     left: set[int] = set()
     borders.run(f, left)
     conditions.run(f, left)

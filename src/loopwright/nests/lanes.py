@@ -23,7 +23,7 @@ from loopwright.nests.scalars import CARRIED, REDUCTION, Scalar, any_order
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I32, I64, PTR, U32, VOID, Type, mask_of, vector_of
 from loopwright.vectors.divergence import IN_PAIRS, WIDTHS, room_for, width_of
-from loopwright.vectors.interleaving import dealt, stores_some
+from loopwright.vectors.interleaving import dealt, in_front, stores_some
 from loopwright.vectors.skipped import long_arm
 from loopwright.vectors.sums import find
 from loopwright.vectors.tables import parts
@@ -557,7 +557,7 @@ class _Body:
                 continue
             if len(set(constants)) < len(constants) or max(constants) >= first + count:
                 return False
-            if loaded.get(group, first) < first and self.lanes < _WAITED:
+            if in_front(first, max(constants), loaded.get(group, first), count) < 0 and self.lanes < _WAITED:
                 # (What is loaded next begins before where the last store ends, and waits until that is in the cache.)
                 return False
             if not stores_some(vector_of(f.arrays[group[0]].element, self.lanes), count, self.target):

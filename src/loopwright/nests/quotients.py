@@ -23,7 +23,8 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.nests.candidates import innermost_loops
-from loopwright.nests.conditions import append_loop, computed, own_variables
+from loopwright.nests import apart
+from loopwright.nests.conditions import append_loop, own_variables
 from loopwright.nests.nest import FEW, Nest, NestLoop, nests
 from loopwright.nests.unroll import clone, read_once
 from loopwright.nests.wrapped import leading_to_subscripts
@@ -31,8 +32,9 @@ from loopwright.types import I64, VOID
 
 __all__ = ["run"]
 
-#: Strips of fewer iterations than that are written out, or long enough for lanes of their own.
-LEAST_LONG: Final = 16
+_QUOTIENTS: Final = frozenset((ops.DIV_FLOOR, ops.SHR))
+_BY_ANYTHING: Final = frozenset((ops.DIV_FLOOR, ops.REM_FLOOR))
+_DIVISIONS: Final = frozenset((*_QUOTIENTS, *_BY_ANYTHING, ops.AND))
 #: So many instructions come of a strip that is written out.
 MOST: Final = 120
 #: A shift by more bits divides by more than any loop is cut into.
@@ -46,7 +48,7 @@ class _Divided:
 
     Attributes:
         place: the position of the division.
-        by: the constant.
+        by: the constant, or the register, that it is divided by.
         remainder: what is left is wanted, not the quotient.
         rest: what is added to the index.
     """
@@ -67,55 +69,72 @@ def run(f: Function) -> dict[int, str]:
         Per index of an outermost loop: what was done in it, for the report.
     """
     done: dict[int, str] = {}
-    if any(instr.type is I64 and _divisor(f, instr) for instr in f.code):
+    if any(instr.op in _DIVISIONS and instr.type is I64 for instr in f.code):
         for nest in reversed(nests(f)):
-            if nest.obstacles:
-                continue
-            wanted = [one for one in [_strips(nest, loop) for loop in innermost_loops(nest)] if one is not None]
-            for one in reversed(wanted):
-                one.write()
-                done[nest.loops[0].index] = f"{nest.name(one.loop)} in strips of {one.strip}, by which it is divided"
+            wanted = [one for one in [_strips(nest, loop) for loop in innermost_loops(nest)] if one is not None] if not nest.obstacles else []
+            if wanted:
+                told = ", ".join([one.told() for one in wanted])
+                _cut(nest, wanted)
+                # (Of an outermost loop the one over strips is another.)
+                done[wanted[0].turn if wanted[0].loop is nest.loops[0] else nest.loops[0].index] = told
     return done
 
 
-def _divisor(f: Function, instr: Instr) -> int:
-    """What an instruction divides a number of i64 by, rounding down; 0 for others."""
-    if len(instr.args) != 2 or instr.args[0] < 0 or instr.args[1] >= 0 or instr.dst < 0 or f.variable[instr.dst]:
-        return 0
-    op = instr.op
-    if op not in (ops.DIV_FLOOR, ops.REM_FLOOR, ops.SHR, ops.AND):
-        return 0
-    by = int(f.const_values[~instr.args[1]])
-    if op is ops.SHR:
-        return 1 << by if 0 < by < _MOST_BITS else 0
-    if op is ops.AND:
-        return by + 1 if by > 0 and by & (by + 1) == 0 else 0
-    return by if by > 1 else 0
+def _cut(nest: Nest, wanted: list[_Strips]) -> None:
+    """Cut loops of a nest into strips; where these are as long as a number says, it is asked in front of the nest that they are not short."""
+    f = nest.f
+    original, start, end = f.code, nest.start, nest.end + 1
+    for one in reversed(wanted):
+        one.write()
+    runs = [(ops.GE, one.strip, f.const(I64, FEW)) for one in wanted if one.strip >= 0]
+    if runs:
+        fast = f.code[start : len(f.code) - len(original) + end]
+        plain = apart.as_written(f, original, start, end)
+        f.code = original[:start] + apart.versioned(f, [], plain, fast, original[start].line, list(dict.fromkeys(runs))) + original[end:]
+
+
+def _divisor(nest: Nest, loop: NestLoop, instr: Instr) -> int | None:
+    """What an instruction divides a number of i64 by, rounding down, as an operand that has its value in front of the nest; None for others."""
+    f = nest.f
+    if instr.op not in _DIVISIONS or instr.type is not I64 or instr.args[0] < 0 or f.variable[instr.dst]:
+        return None
+    divisor = instr.args[1]
+    if divisor >= 0:
+        form = nest.forms.of(divisor)
+        # (What stays below it, or goes a little beyond, is for `wrapped.py`.)
+        known = form is not None and nest.ahead(divisor) and all(last.plus(form, -1).terms for last in loop.last)
+        return divisor if known and instr.op in _BY_ANYTHING else None
+    by = int(f.const_values[~divisor])
+    if instr.op is ops.SHR:
+        by = 1 << by if 0 < by < _MOST_BITS else 0
+    elif instr.op is ops.AND:
+        by = by + 1 if by > 0 and by & (by + 1) == 0 else 0
+    return f.const(I64, by) if by > 1 and loop.reaches(2 * by) else None
 
 
 def _divisions(nest: Nest, loop: NestLoop) -> list[_Divided]:
-    """The divisions of a loop's index that its subscripts hang on, and those that differ from the first by a constant in what is divided."""
+    """The divisions of a loop's index that subscripts hang on, or whose remainder is compared; of what differs by constants alone."""
     f, forms = nest.f, nest.forms
-    wanted: set[int] | None = None
+    code = f.code[loop.head : loop.end]
     found: list[_Divided] = []
     for k in range(loop.head + 1, loop.end):
         instr = f.code[k]
-        by = _divisor(f, instr) if instr.type is I64 else 0
-        if not by:
-            continue
-        if wanted is None:
-            wanted = leading_to_subscripts(f, f.code[loop.head : loop.end])
-        form = forms.of(instr.args[0])
+        by = _divisor(nest, loop, instr)
+        form = forms.of(instr.args[0]) if by is not None else None
         index = next((value for value in form.terms if nest.indices.get(value) is loop), -1) if form is not None else -1
-        if form is None or index < 0 or form.terms[index] != 1:
+        if by is None or form is None or index < 0 or form.terms[index] != 1:
             continue
         rest = form.plus(Form(0, {index: 1}), -1)
         if forms.depends(rest, loop.head, loop.end) or any(forms.registers[value] < 0 for value in rest.terms):
             continue
-        if found and rest.plus(found[0].rest, -1).terms:
-            continue
-        found.append(_Divided(k, by, instr.op is ops.REM_FLOOR or instr.op is ops.AND, rest))
-    return found if any(f.code[one.place].dst in (wanted or ()) for one in found) else []
+        if not found or not rest.plus(found[0].rest, -1).terms:
+            found.append(_Divided(k, by, instr.op not in _QUOTIENTS, rest))
+    if not found:
+        return []
+    subscripts = leading_to_subscripts(f, code)
+    compared = {a for instr in code if instr.op in ops.COMPARING for a in instr.args}
+    wanted = any(f.code[one.place].dst in subscripts or (one.remainder and f.code[one.place].dst in compared) for one in found)
+    return found if wanted else []
 
 
 def _strips(nest: Nest, loop: NestLoop) -> _Strips | None:
@@ -127,18 +146,31 @@ def _strips(nest: Nest, loop: NestLoop) -> _Strips | None:
     found = _divisions(nest, loop)
     if not found:
         return None
-    strip = math.lcm(*[one.by for one in found])
-    if strip < FEW:
-        wanted = strip * (loop.end - loop.head) <= MOST
-    else:
-        wanted = strip >= LEAST_LONG and all(one.by == strip and one.rest.constant == found[0].rest.constant for one in found)
-    return _Strips(nest, loop, found, strip) if wanted else None
+    strip = found[0].by
+    alike = all(one.by == strip and one.rest.constant == found[0].rest.constant for one in found)
+    if all(one.by < 0 for one in found):
+        length = math.lcm(*[int(f.const_values[~one.by]) for one in found])
+        if length < FEW:
+            return _Strips(nest, loop, found, f.const(I64, length)) if length * (loop.end - loop.head) <= MOST else None
+    # (They have lanes of their own.)
+    return _Strips(nest, loop, found, strip) if alike else None
 
 
 class _Strips:
-    """What a loop becomes that is cut into strips."""
+    """What a loop becomes that is cut into strips.
 
-    __slots__ = ("body", "f", "found", "head", "line", "loop", "nest", "out", "own", "strip")
+    Attributes:
+        nest: the nest.
+        loop: the loop.
+        found: the divisions.
+        strip: how many iterations a strip has, as an operand.
+        body: the loop's instructions.
+        own: the variables that each iteration writes anew.
+        turn: the index of the loop over strips.
+        out: what has been written.
+    """
+
+    __slots__ = ("body", "f", "found", "head", "line", "loop", "nest", "out", "own", "strip", "turn")
 
     def __init__(self, nest: Nest, loop: NestLoop, found: list[_Divided], strip: int) -> None:
         self.nest = nest
@@ -150,14 +182,21 @@ class _Strips:
         self.line = self.head.line
         self.body = nest.f.code[loop.head + 1 : loop.end]
         self.own = own_variables(nest, loop)
+        self.turn = nest.f.register(I64, "")
         self.out: list[Instr] = []
+
+    def told(self) -> str:
+        """What is done, for the report."""
+        form = self.nest.forms.of(self.strip)
+        return f"{self.nest.name(self.loop)} in strips of {self.nest.text(form)}, by which it is divided"
 
     def write(self) -> None:
         """Put it into the function; the nest does not describe the code any more."""
         f, head, line, out = self.f, self.head, self.line, self.out
-        strip = f.const(I64, self.strip)
+        strip = self.strip
         lo = read_once(f, head.args[0], line, out)
         hi = read_once(f, head.args[1], line, out)
+        # (Nothing overflows that is not as long as to run for years.)
         count = self.made(ops.SUB, self.made(ops.MAX, hi, lo), lo)
         added = self.rest()
         # How many iterations there are before what is divided is a multiple.
@@ -172,22 +211,24 @@ class _Strips:
         first = self.made(ops.DIV_FLOOR, self.made(ops.ADD, start, added), strip)
         self.main(start, strips, first)
         done = self.made(ops.MUL, strips, strip)
-        left = self.made(ops.MIN, self.made(ops.SUB, count, done), f.const(I64, self.strip - 1))
+        left = self.made(ops.MIN, self.made(ops.SUB, count, done), self.made(ops.SUB, strip, f.const(I64, 1)))
         self.behind(self.made(ops.ADD, start, done), left)
         f.code = [*f.code[: self.loop.head], *out, *f.code[self.loop.end + 1 :]]
 
     def made(self, op: ops.Op, a: int, b: int) -> int:
-        """An operand that is an operation of two others, in front of the loop."""
+        """An operand that is an operation of two others."""
         f = self.f
         if a < 0 and b < 0:
             value = f.folded(op, I64, I64, [a, b])
             assert value is not None
             return value
+        if op is ops.ADD and a < 0:
+            a, b = b, a
         if op in (ops.ADD, ops.SUB) and b < 0 and not int(f.const_values[~b]):
             return a
-        if op is ops.ADD and a < 0 and not int(f.const_values[~a]):
-            return b
-        return computed(f, op, a, b, self.line, self.out)
+        value = f.register(I64, "")
+        self.out.append(Instr(op, I64, value, [a, b], 0, self.line))
+        return value
 
     def rest(self) -> int:
         """What is added to the index, as an operand."""
@@ -195,46 +236,42 @@ class _Strips:
         value = f.const(I64, form.constant)
         for term, coefficient in form.terms.items():
             register = self.nest.forms.registers[term]
-            value = self.made(ops.ADD, self.made(ops.MUL, register, f.const(I64, coefficient)) if coefficient != 1 else register, value)
+            value = self.made(ops.ADD, value, self.made(ops.MUL, register, f.const(I64, coefficient)) if coefficient != 1 else register)
         return value
 
     def main(self, start: int, strips: int, first: int) -> None:
-        """Append the loop over whole strips."""
+        """Append the loop over whole strips; ``first`` is the quotient of the first of them."""
         f, head, line, out = self.f, self.head, self.line, self.out
-        strip = self.strip
-        turn = f.register(I64, "")
-        out.append(Instr(ops.FOR, head.type, turn, [f.const(I64, 0), strips, f.const(I64, 1)], 0, line))
-        base = computed(f, ops.MUL, turn, f.const(I64, strip), line, out)
-        base = self.made(ops.ADD, base, start)
+        turn, inner = self.turn, f.register(I64, f.names[head.dst])
+        zero, one = f.const(I64, 0), f.const(I64, 1)
+        out.append(Instr(ops.FOR, head.type, turn, [zero, strips, one], 0, line))
+        base = self.made(ops.ADD, self.made(ops.MUL, turn, self.strip), start)
         quotient = self.made(ops.ADD, turn, first)
-        inner = f.register(I64, f.names[head.dst])
-        out.append(Instr(ops.FOR, head.type, inner, [f.const(I64, 0), f.const(I64, strip), f.const(I64, 1)], 0, line))
+        out.append(Instr(ops.FOR, head.type, inner, [zero, self.strip, one], 0, line))
         out.append(Instr(ops.ADD, I64, head.dst, [inner, base], 0, line))
-        by_place = {one.place - self.loop.head - 1: one for one in self.found}
+        by_place = {divided.place - self.loop.head - 1: divided for divided in self.found}
         for k, instr in enumerate(self.body):
-            one = by_place.get(k)
-            if one is None:
+            if k in by_place:
+                self.divided(instr, by_place[k], inner, quotient)
+            else:
                 out.append(instr)
-                continue
-            self.divided(instr, one, inner, quotient)
         out.append(Instr(ops.END, VOID, NONE, [], 0, line))
         out.append(Instr(ops.END, VOID, NONE, [], 0, line))
 
     def divided(self, instr: Instr, one: _Divided, inner: int, quotient: int) -> None:
         """Append what a division is in a strip: of the number of the strip, and of where in it the iteration is."""
-        f, out = self.f, self.out
+        f, out, by = self.f, self.out, one.by
         within = self.made(ops.ADD, inner, f.const(I64, one.rest.constant - self.found[0].rest.constant))
-        by = f.const(I64, one.by)
-        whole = within == inner and one.by == self.strip
+        whole = within == inner and by == self.strip
         if one.remainder:
             out.append(Instr(ops.COPY, I64, instr.dst, [within], 0, instr.line) if whole else Instr(ops.REM_FLOOR, I64, instr.dst, [within, by], 0, instr.line))
             return
-        value = self.made(ops.MUL, quotient, f.const(I64, self.strip // one.by)) if one.by != self.strip else quotient
+        if by != self.strip:
+            quotient = self.made(ops.MUL, quotient, self.made(ops.DIV_FLOOR, self.strip, by))
         if whole:
-            out.append(Instr(ops.COPY, I64, instr.dst, [value], 0, instr.line))
+            out.append(Instr(ops.COPY, I64, instr.dst, [quotient], 0, instr.line))
         else:
-            more = self.made(ops.DIV_FLOOR, within, by)
-            out.append(Instr(ops.ADD, I64, instr.dst, [more, value], 0, instr.line))
+            out.append(Instr(ops.ADD, I64, instr.dst, [self.made(ops.DIV_FLOOR, within, by), quotient], 0, instr.line))
 
     def behind(self, start: int, left: int) -> None:
         """Append the loop over what whole strips leave."""

@@ -58,6 +58,21 @@ def stores_some(type_: Type, apart: int, target: Target) -> bool:
     return apart in (2, 4) and apart * type_.element.size <= BLOCK and target.stores_some(type_)
 
 
+def in_front(first: int, last: int, loaded: int, apart: int) -> int:
+    """How many elements in front of the first of a group of stores it begins, so that what is loaded next begins where it ends: a load of what a store has just written a part of waits for it.
+
+    Args:
+        first, last: the elements that are stored, of ``apart``.
+        loaded: the first element that is loaded of the same rows.
+        apart: how many elements there are from lane to lane.
+
+    Returns:
+        The number; -1 where that cannot be.
+    """
+    front = (first - loaded) % apart if loaded < first else 0
+    return front if front + last - first < apart else -1
+
+
 class _Member:
     """An access of a group.
 
@@ -107,6 +122,8 @@ class Interleaving:
         self.groups: dict[int, list[_Member] | None] = {}
         #: By position of a load: the least constant of its group.
         self.bases: dict[int, int] = {}
+        #: By array and rows: the least constant of all loads.
+        self.least_loaded: dict[tuple[int, _Key], int] = {}
         #: By register: the group that it was loaded with, and as which element.
         self.loaded: dict[int, tuple[list[_Member], int]] = {}
         #: By register: the instruction of the body that makes it, and those that convert it.
@@ -209,6 +226,8 @@ class Interleaving:
                 at += 1
             complete = len({m.constant for m in group}) == first.apart
             if not first.store:
+                known = (first.array, first.key)
+                self.least_loaded[known] = min(first.constant, self.least_loaded.get(known, first.constant))
                 if complete or (always and self.gaps):
                     self.spare = self.spare or not complete
                     self._place_loads(group, members)
@@ -441,9 +460,14 @@ class Interleaving:
         some = self._some(parts)
         if not some and self._reordered(parts):
             return
-        where, mem = self._where(min(group, key=_position), parts[0].constant)
+        base = parts[0].constant
+        if some:
+            front = max(0, in_front(base, parts[-1].constant, self.least_loaded.get((parts[0].array, parts[0].key), base), parts[0].apart))
+            base -= front
+            some <<= front * instr.type.element.size
+        where, mem = self._where(min(group, key=_position), base)
         apart, type_, times = parts[0].apart, instr.type, parts[0].together
-        given = {m.constant - parts[0].constant: m.instr.args[1] for m in parts}
+        given = {m.constant - base: m.instr.args[1] for m in parts}
         nothing = self.made.f.const(type_, 0)
         values = [given.get(n, nothing) for n in range(apart)]
         if apart == 3 and times > 1:
