@@ -137,7 +137,7 @@ WRAPPED = {
         "lanes(j)",
     ),
     "more than once around": ("for j in range(2 * n):|    y[0] += x[j % n] * j", ""),
-    "another length": ("for j in range(n):|    y[j] = x[(j + 1) % m]", ""),
+    "another length": ("for j in range(n):|    y[j] = x[(j + 1) % m]", "lanes(j)"),
 }
 
 
