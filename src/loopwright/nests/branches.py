@@ -13,6 +13,7 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.ir.function import NONE, Instr
+from loopwright.ir.ops import Op
 from loopwright.nests.nest import Access, Nest, NestLoop
 from loopwright.types import I64
 
@@ -56,24 +57,30 @@ class _Arms:
         self.otherwise = False
 
 
-def converted(nest: Nest, loop: NestLoop) -> list[Instr] | None:
+def converted(nest: Nest, loop: NestLoop, asked: list[tuple[Op, int, int]] | None = None) -> list[Instr] | None:
     """The body of a loop without branches, or None where a branch has to stay.
 
     Args:
         nest: the nest, whose function gets new registers.
         loop: a loop of it that holds no other.
+        asked: receives comparisons of extents that have to hold for that, if they may be asked in front of the nest.
     """
-    return _Conversion(nest, loop).body()
+    return _Conversion(nest, loop, asked).body()
 
 
 class Inside:
-    """Whether what only some iterations of a loop load is inside of its array in all of them."""
+    """Whether what only some iterations of a loop load is inside of its array in all of them.
 
-    __slots__ = ("accesses", "loop", "nest")
+    Attributes:
+        asked: comparisons of numbers that are known in front of the nest, which have to hold for that; None where none may be asked.
+    """
 
-    def __init__(self, nest: Nest, loop: NestLoop) -> None:
+    __slots__ = ("accesses", "asked", "loop", "nest")
+
+    def __init__(self, nest: Nest, loop: NestLoop, asked: list[tuple[Op, int, int]] | None = None) -> None:
         self.nest = nest
         self.loop = loop
+        self.asked = asked
         self.accesses: dict[int, Access] = {access.position: access for access in nest.accesses}
 
     def inside(self, access: Access) -> bool:
@@ -88,16 +95,34 @@ class Inside:
                 return False
             differences = [d for other in always for d in [_difference(other.subscripts[dimension], form)] if d is not None]
             extent = self.nest.forms.of(extents[dimension])
-            if not any(d >= 0 for d in differences) and (extent is None or not self.reaches(extent.plus(form, -1), 1)):
+            if not any(d >= 0 for d in differences) and (extent is None or not self.known(extent.plus(form, -1), 1)):
                 return False
-            if not any(d <= 0 for d in differences) and not self.reaches(form, 0):
+            if not any(d <= 0 for d in differences) and not self.known(form, 0):
                 return False
         return True
 
-    def reaches(self, form: Form, least: int, depth: int = 0) -> bool:
+    def known(self, form: Form, least: int) -> bool:
+        """Whether a form is at least a number, or what makes it so can be asked in front of the nest."""
+        return self.reaches(form, least) or (self.asked is not None and self.reaches(form, least, ask=True))
+
+    def ask(self, form: Form, least: int) -> bool:
+        """Have it asked in front of the nest whether a form of two numbers, one of which is taken away, is at least some number; False where it cannot be."""
+        if self.asked is None or len(form.terms) != 2 or form.constant < least or sorted(form.terms.values()) != [-1, 1]:
+            return False
+        registers = {coefficient: self.nest.forms.registers[value] for value, coefficient in form.terms.items()}
+        if not all(register >= 0 and self.nest.ahead(register) for register in registers.values()):
+            return False
+        question = (ops.GE, registers[1], registers[-1])
+        if question not in self.asked:
+            self.asked.append(question)
+        return True
+
+    def reaches(self, form: Form, least: int, depth: int = 0, ask: bool = False) -> bool:
         """Whether a form is at least a number, whatever the indices in it are, as far as the bounds of their loops tell."""
         if not form.terms:
             return form.constant >= least
+        if ask and self.ask(form, least):
+            return True
         if depth == MOST_BOUNDS:
             return False
         for value, coefficient in form.terms.items():
@@ -109,7 +134,7 @@ class Inside:
             beyond = 0 if low else -1 if loop.step > 0 else 1
             for bound in loop.first if low else loop.last:
                 replaced = form.plus(bound, coefficient).plus(Form(0, {value: 1}), -coefficient)
-                if self.reaches(replaced.plus(Form(beyond, {}), coefficient), least, depth + 1):
+                if self.reaches(replaced.plus(Form(beyond, {}), coefficient), least, depth + 1, ask):
                     return True
         return False
 
@@ -160,14 +185,14 @@ class _Conversion:
 
     __slots__ = ("conditional", "exposed", "judge", "loop", "nest", "opened", "out")
 
-    def __init__(self, nest: Nest, loop: NestLoop) -> None:
+    def __init__(self, nest: Nest, loop: NestLoop, asked: list[tuple[Op, int, int]] | None) -> None:
         self.nest = nest
         self.loop = loop
         self.out: list[Instr] = []
         self.opened: list[_Arms] = []
         self.conditional = 0
         self.exposed: set[int] = set()
-        self.judge = Inside(nest, loop)
+        self.judge = Inside(nest, loop, asked)
 
     def body(self) -> list[Instr] | None:
         code = self.nest.f.code

@@ -30,6 +30,7 @@ from loopwright.nests import (
     wrapped,
     written_out,
 )
+from loopwright.nests.bands import in_bands
 from loopwright.nests.block_by_block import BLOCK, in_blocks
 from loopwright.nests.blocks import widen
 from loopwright.nests.branches import converted
@@ -66,6 +67,8 @@ from loopwright.types import I64
 
 __all__ = ["improve", "keep_values"]
 
+#: Rows of a band, as far as they go into those that are walked together.
+BAND: Final = 16
 #: In so many parts totals are added up.
 PARTS: Final = (2, 4, 8)
 #: Where only values to be carried are wanted, nests whose dependences take more questions than that are not looked at.
@@ -285,6 +288,9 @@ def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original:
     if not inner:
         changes += shared(nest, core, found, variables, lanes, changes)
     vectors = _completed(nest, target, core, found, variables, beside, lanes, changes, inner)
+    banded = _banded(nest, target, core, found, variables) if not inner and not lanes and not changes else None
+    if banded is not None:
+        nest, found, variables, changes = banded
     if f.code is not before or lanes or changes:
         tall = _panels(nest, target, core, found, variables, changes, vectors) if vectors and len(changes) == 1 else None
         _apply(nest, target, changes, lanes, variables, found, distinct, written, original, vectors, tall)
@@ -463,7 +469,8 @@ def _without_branches(nest: Nest, target: Target, core: Core, distinct: set[int]
         return False
     if target.vector_bits and searches(f, innermost.head):
         return False
-    body = converted(nest, innermost)
+    asked: list[tuple[Op, int, int]] = []
+    body = converted(nest, innermost, asked)
     if body is None:
         if nest.record is not None:
             nest.record.keeps(f"the loop over {nest.name(innermost)} branches, and its arms are more than short arithmetic", innermost.line)
@@ -474,14 +481,58 @@ def _without_branches(nest: Nest, target: Target, core: Core, distinct: set[int]
     found = dependences(again)
     variables = scalars(again)
     changes = best_changes(again, target, core, found, variables, [])
-    if changes:
+    banded = _banded(again, target, core, found, variables) if not changes else None
+    if banded is not None:
+        again, found, variables, changes = banded
+    if changes and (asked or banded is not None):
+        # (Extents that differ tell less than the array's own: it is asked for those.)
+        nest.runs += asked
+        _apply(again, target, changes, [], variables, found, distinct, nest, original)
+    elif changes:
         _apply(again, target, changes, [], variables, found, distinct)
+    elif asked:
+        f.code = original
     else:
         inner = again.loops[innermost.number]
         graph = graph_of(again, inner, found, core)
         if recurrence_bound(graph) < resource_bound(graph, core):
             f.code = original
     return f.code is not original
+
+
+def _banded(
+    nest: Nest, target: Target, core: Core, found: list[Dependence], variables: list[Scalar]
+) -> tuple[Nest, list[Dependence], list[Scalar], list[Change]] | None:
+    """Rewrite a nest in bands of rows, of each the rectangle by itself, where that can be done better; None where it stays.
+
+    Returns:
+        The rectangle, its dependences and variables, and what is to be done to it.
+    """
+    bands = in_bands(nest, found, variables)
+    if bands is None:
+        return None
+    f = nest.f
+    original = f.code
+    height = BAND
+    while True:
+        rectangle = bands.write(height)
+        its = dependences(rectangle)
+        variables = scalars(rectangle)
+        changes = best_changes(rectangle, target, core, its, variables, [])
+        rows = [change.factor if isinstance(change, Jam) else change.how.rows for change in changes if isinstance(change, (Jam, Wave))]
+        if not rows:
+            f.code = original
+            return None
+        # (No rows are to be left over in a band.)
+        whole = max(1, round(BAND / rows[0])) * rows[0]
+        if height == whole or height != BAND:
+            break
+        height = whole
+        f.code = original
+    rectangle.record = nest.record
+    if nest.record is not None:
+        nest.record.does(f"rows of {nest.name(bands.outer)} in bands of {height}")
+    return rectangle, its, variables, changes
 
 
 def _stores_either_way(nest: Nest, loop: NestLoop) -> bool:

@@ -22,8 +22,8 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.ir.function import NONE, Function, Instr
-from loopwright.nests.candidates import innermost_loops
 from loopwright.nests import apart
+from loopwright.nests.candidates import innermost_loops
 from loopwright.nests.conditions import append_loop, own_variables
 from loopwright.nests.nest import FEW, Nest, NestLoop, nests
 from loopwright.nests.unroll import clone, read_once
