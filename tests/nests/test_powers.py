@@ -89,3 +89,81 @@ def test_what_stays(body: str) -> None:
 
 def test_floats_stay() -> None:
     assert rewritten("h = h * c + a[i]", "f64").count("mul.f64 %h, %c") == 5
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+@pytest.mark.parametrize(
+    ("body", "element"),
+    [
+        ("h = (h * T(1103515245) + T(12345)) & T(2147483647); a[i] = h", "i64"),
+        ("h = h * T(31) + a[i]; a[i] = h", "i32"),
+        ("h = (h + a[i]) * T(5)", "i64"),
+        ("h = (h * T(3) - T(7)) * T(5); a[i] = h ^ a[i]", "u8"),
+        ("h = (h * T(13) + a[i]) % T(1024); a[i] = h", "i16"),
+        ("h = (h * c + a[i]) & T(255); a[i] = h + a[i]", "u32"),
+        ("h = h * T(48271) % T(2147483647); a[i] = h", "i64"),
+        ("h = (T(7) + T(16807) * h) % T(1000000007); a[i] = a[i] ^ h", "i64"),
+        ("a[i] = a[i] + h; h = h * T(6364136223846793005) + T(1442695040888963407)", "i64"),
+    ],
+)
+def test_what_is_read_in_between(body: str, element: str, runner: Runner) -> None:
+    array = lw.Array[getattr(lw, element)]
+    code = runner.compiled(kernel(body, element), array, getattr(lw, element), array)
+    written = kernel(body, element, nests="off").compile(array, getattr(lw, element), array)
+    for count in (0, 1, 3, 4, 5, 8, 31):
+        a = numbers(element, count)
+        z = np.zeros(1, a.dtype)
+        b, y = a.copy(), z.copy()
+        written(b, a.dtype.type(101), y)
+
+        def check(_: Any, got: Any = (a, z), right: Any = (b, y)) -> None:
+            np.testing.assert_array_equal(got[0], right[0])
+            np.testing.assert_array_equal(got[1], right[1])
+
+        runner.run(code, [a, a.dtype.type(101), z], check)
+
+
+def test_what_is_waited_for_keeps_its_lowest_bits() -> None:
+    text = rewritten("h = (h * T(1103515245) + T(12345)) & T(2147483647); a[i] = h")
+    assert str((1103515245**4 + (1 << 63)) % (1 << 64) - (1 << 63)) in text
+    assert "%h, 31" not in text
+    assert str(48271**4 % 2147483647) in rewritten("h = h * T(48271) % T(2147483647); a[i] = h")
+
+
+@pytest.mark.parametrize(
+    ("body", "factor"),
+    [
+        ("h = (h * T(48271) + a[i]) % T(2147483647)", 48271),  # What is added is not known.
+        ("h = h * T(4294967311) % T(2147483647)", 4294967311),  # As written the product may be more than 64 bits have room for.
+        ("h = h * T(48271) % T(4000000000)", 48271),
+        ("h = (h & T(255)) * T(48271)", 48271),  # Of bits above them the product has some.
+        ("h = (h * T(48271)) & T(254)", 48271),
+    ],
+)
+def test_what_would_be_another_number(body: str, factor: int) -> None:
+    text = rewritten(body + "; a[i] = h")
+    assert str(factor) in text
+    for by in (1 << 64, 2147483647, 4000000000, 256):
+        assert not any(str(factor**steps % by) in text for steps in (2, 3, 4))
+
+
+@pytest.mark.parametrize("start", [0, 1, 2147483646, 2147483647, -1, -(2**63), 2**63 - 1])
+def test_a_start_that_is_no_rest(start: int) -> None:
+    def written(h: int, n: int) -> list[int]:
+        found = []
+        for _ in range(n):
+            h = ((h * 48271 + 2**63) % 2**64 - 2**63) % 2147483647
+            found.append(h)
+        return found
+
+    a = np.zeros(23, np.int64)
+    assert _seeded(a, start) == written(start, 23)[-1]
+    assert a.tolist() == written(start, 23)
+
+
+@lw.kernel
+def _seeded(a: lw.Array[lw.i64], h: lw.i64) -> lw.i64:
+    for i in range(a.shape[0]):
+        h = h * 48271 % 2147483647
+        a[i] = h
+    return h

@@ -1,4 +1,4 @@
-"""Hashes and numbers by their digits: what is multiplied by the same number in each iteration, and something added, takes several iterations in one step.
+"""Hashes, random numbers and numbers by their digits: what is multiplied by the same number in each iteration, and something added, takes several iterations in one step.
 
 ::
 
@@ -9,7 +9,11 @@
 
 Of integers, which wrap, both are the same. There are as many products, but the next iteration of the unrolled loop waits for one product and one sum instead of four of each; ``t`` is
 computed meanwhile (a recurrence of the first order by steps of several: P. Kogge and H. Stone, "A parallel algorithm for the efficient solution of a general class of recurrence
-equations", IEEE Transactions on Computers, 1973).
+equations", IEEE Transactions on Computers, 1973). What is read in between (``x[i] = s``) comes from where the iteration began, too: of generators of random numbers, which add a constant, it is one product and one sum each (F. Brown,
+"Random number generation with arbitrary strides", Transactions of the American Nuclear Society, 1994).
+
+Of ``h`` the lowest bits alone may be kept (``& 0x7FFFFFFF``), which hang on no others. Where the rest by another number is kept (``s = s * 48271 % 2147483647``), products of a number below it and one more such are no
+more than 64 bits have room for; that ``s`` is such a number is asked in front of the loop, which runs one by one otherwise.
 """
 
 from __future__ import annotations
@@ -18,10 +22,41 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
+from loopwright.ir.ops import Op
+from loopwright.types import BOOL, I64
 
 __all__ = ["shorten"]
 
-_SUMS: Final = (ops.ADD, ops.SUB)
+_LINEAR: Final = (ops.MUL, ops.ADD, ops.SUB)
+#: So large a divisor at most leaves numbers whose product, and one more such number, are below 2**63.
+MOST_DIVISOR: Final = 3_037_000_000
+
+
+class _Link:
+    """One step of a variable.
+
+    Attributes:
+        places: the positions in the body of its instructions, of which the last writes the variable.
+        steps: operations and their other operands, in order.
+        kept: what the variable is kept below: one more than a mask, or a divisor; 0 for nothing.
+    """
+
+    __slots__ = ("kept", "places", "steps")
+
+    def __init__(self, places: list[int], steps: list[tuple[Op, int]], kept: int) -> None:
+        self.places = places
+        self.steps = steps
+        self.kept = kept
+
+    @property
+    def factors(self) -> list[int]:
+        """What it multiplies by."""
+        return [other for op, other in self.steps if op is ops.MUL]
+
+    @property
+    def by_bits(self) -> bool:
+        """Whether the lowest bits are kept, if not all."""
+        return self.kept & (self.kept - 1) == 0
 
 
 def shorten(f: Function, head: int) -> None:
@@ -38,81 +73,193 @@ def shorten(f: Function, head: int) -> None:
     for variable in dict.fromkeys([instr.dst for instr in body if instr.dst >= 0 and f.variable[instr.dst] and f.types[instr.dst].is_integer]):
         links = _links(f, body, variable)
         if len(links) > 1:
-            ahead: list[Instr] = []
-            body = _in_one_step(f, body, variable, links, ahead)
-            f.code[head:end] = [*ahead, f.code[head], *body]
-            head += len(ahead)
+            made = _Shortened(f, body, variable, links)
+            body = made.body()
+            if not links[0].by_bits:
+                _ask(f, head, end, variable, links[0].kept, made.ahead)
+            f.code[head:end] = [*made.ahead, f.code[head], *body]
+            head += len(made.ahead)
             end = head + 1 + len(body)
 
 
-def _links(f: Function, body: list[Instr], variable: int) -> list[tuple[int, int]]:
-    """The places of the product and the sum of each step, if that is all that a variable is for, and all multiply by the same; otherwise none."""
-    links: list[tuple[int, int]] = []
-    product = factor = -1
-    defined = {instr.dst for instr in body}
+def _links(f: Function, body: list[Instr], variable: int) -> list[_Link]:
+    """The steps of a variable, if all are products by the same numbers and sums; otherwise none."""
+    defined: dict[int, int] = {}
     uses: dict[int, int] = {}
-    for instr in body:
+    derived = {variable}
+    for k, instr in enumerate(body):
         for a in instr.args:
             uses[a] = uses.get(a, 0) + 1
+        if instr.dst >= 0:
+            defined[instr.dst] = k
+            if any(a in derived for a in instr.args):
+                derived.add(instr.dst)
+    links: list[_Link] = []
     for k, instr in enumerate(body):
-        if product < 0 and variable in instr.args:
-            other = instr.args[1 - instr.args.index(variable)] if len(instr.args) == 2 else variable
-            if instr.op is not ops.MUL or instr.type.lanes or other == variable or other in defined or (links and other != factor):
-                return []
-            if (other >= 0 and f.variable[other]) or f.variable[instr.dst] or uses.get(instr.dst, 0) != 1:
-                return []
-            product, factor = k, other
-        elif product >= 0 and body[product].dst in instr.args:
-            if instr.op not in _SUMS or instr.dst != variable or variable in instr.args or (instr.op is ops.SUB and instr.args[0] != body[product].dst):
-                return []
-            links.append((product, k))
-            product = -1
-        elif variable in instr.args or instr.dst == variable:
+        if instr.dst != variable:
+            continue
+        link = _link(f, body, variable, k, defined, uses, derived)
+        if link is None or (links and (link.places[0] < links[-1].places[-1] or link.factors != links[0].factors or link.kept != links[0].kept)):
             return []
-    return links if product < 0 else []
+        links.append(link)
+    return links if links and _gains(f, links) else []
 
 
-def _in_one_step(f: Function, body: list[Instr], variable: int, links: list[tuple[int, int]], ahead: list[Instr]) -> list[Instr]:
-    """The body with one step of the variable; what is needed in front of the loop is appended to ``ahead``."""
-    type_ = f.types[variable]
-    product = body[links[0][0]]
-    factor = product.args[1 - product.args.index(variable)]
-    instead: dict[int, list[Instr]] = {k: [] for k, _ in links}
-    so_far = -1
-    for multiplied, added in links:
-        instr = body[added]
-        term = instr.args[1] if instr.args[0] == body[multiplied].dst else instr.args[0]
-        made = f.register(type_)
-        if so_far < 0:
-            first = Instr(ops.COPY, type_, made, [term], 0, instr.line)
-            if instr.op is ops.SUB:
-                first = Instr(ops.SUB, type_, made, [f.const(type_, 0), term], 0, instr.line)
-            instead[added] = [first]
+def _link(f: Function, body: list[Instr], variable: int, last: int, defined: dict[int, int], uses: dict[int, int], derived: set[int]) -> _Link | None:
+    """The step that ends with a write to the variable; None where it is none."""
+    places = [last]
+    steps: list[tuple[Op, int]] = []
+    kept = 0
+    while True:
+        instr = body[places[0]]
+        before = [a for a in instr.args if a in derived]
+        if len(before) != 1 or len(instr.args) != 2 or instr.type is not f.types[variable]:
+            return None
+        first = instr.args[0] == before[0]
+        other = instr.args[1 if first else 0]
+        if places[0] == last and other < 0 and ((instr.op is ops.AND) or (instr.op is ops.REM_FLOOR and first)):
+            by = int(f.const_values[~other]) + (1 if instr.op is ops.AND else 0)
+            if by < 2 or (instr.op is ops.AND and by & (by - 1)):
+                return None
+            kept = by
+        elif (
+            instr.op not in _LINEAR or (instr.op is ops.SUB and not first) or (instr.op is ops.MUL and (other in defined or (other >= 0 and f.variable[other])))
+        ):
+            return None
         else:
-            scaled = f.register(type_)
-            instead[added] = [
-                Instr(ops.MUL, type_, scaled, [so_far, factor], 0, body[multiplied].line),
-                Instr(instr.op, type_, made, [scaled, term], 0, instr.line),
-            ]
-        so_far = made
-    power = _power(f, factor, len(links), product, ahead)
-    scaled = f.register(type_)
-    last = body[links[-1][1]]
-    instead[links[-1][1]] += [
-        Instr(ops.MUL, type_, scaled, [variable, power], 0, product.line),
-        Instr(ops.ADD, type_, variable, [scaled, so_far], 0, last.line),
-    ]
-    return [each for k, instr in enumerate(body) for each in instead.get(k, [instr])]
+            steps.insert(0, (instr.op, other))
+        if before[0] == variable:
+            return _Link(places, steps, kept) if steps else None
+        if f.variable[before[0]] or uses[before[0]] != 1 or before[0] not in defined or defined[before[0]] > places[0]:
+            return None
+        places.insert(0, defined[before[0]])
 
 
-def _power(f: Function, factor: int, exponent: int, product: Instr, ahead: list[Instr]) -> int:
-    """A factor to the power of a number of steps."""
-    type_ = product.type
-    if factor < 0:
-        return f.const(type_, int(f.const_values[~factor]) ** exponent)
-    power = factor
-    for _ in range(exponent - 1):
-        made = f.register(type_)
-        ahead.append(Instr(ops.MUL, type_, made, [power, factor], 0, product.line))
-        power = made
-    return power
+def _gains(f: Function, links: list[_Link]) -> bool:
+    """Whether steps multiply, and whether what several together give is known to be the same."""
+    if not links[0].factors:
+        return False
+    if links[0].by_bits:
+        return True
+    # (Of 64 bits, and nothing below 0 or above what they have room for, as written either.)
+    if links[0].kept > MOST_DIVISOR:
+        return False
+    for link in links:
+        most = links[0].kept - 1
+        for op, other in link.steps:
+            if other >= 0 or op is ops.SUB or f.const_types[~other] is not I64 or int(f.const_values[~other]) < 0:
+                return False
+            most = most * int(f.const_values[~other]) if op is ops.MUL else most + int(f.const_values[~other])
+            if most >> 63:
+                return False
+    return True
+
+
+def _ask(f: Function, head: int, end: int, variable: int, below: int, ahead: list[Instr]) -> None:
+    """Have the loop run no iteration unless the variable is at least 0 and below a number; the one behind it, which goes on where it stops, does them all then."""
+    loop = f.code[head]
+    stop, line = loop.args[1], loop.line
+    low, high, both, made = f.register(BOOL), f.register(BOOL), f.register(BOOL), f.register(I64)
+    ahead.append(Instr(ops.GE, I64, low, [variable, f.const(I64, 0)], 0, line))
+    ahead.append(Instr(ops.LT, I64, high, [variable, f.const(I64, below)], 0, line))
+    ahead.append(Instr(ops.AND, BOOL, both, [low, high], 0, line))
+    ahead.append(Instr(ops.SELECT, I64, made, [both, stop, loop.args[0]], 0, line))
+    loop.args = [loop.args[0], made, loop.args[2]]
+    rest = f.code[end + 1]
+    assert rest.op is ops.FOR and rest.args[0] == stop
+    rest.args = [made, *rest.args[1:]]
+
+
+class _Shortened:
+    """A body in which a variable takes one step.
+
+    Attributes:
+        ahead: what is needed in front of the loop.
+    """
+
+    __slots__ = ("_body", "_out", "ahead", "f", "links", "type", "variable")
+
+    def __init__(self, f: Function, body: list[Instr], variable: int, links: list[_Link]) -> None:
+        self.f = f
+        self._body = body
+        self.variable = variable
+        self.links = links
+        self.type = f.types[variable]
+        self.ahead: list[Instr] = []
+        self._out: list[Instr] = []
+
+    def body(self) -> list[Instr]:
+        """What the body becomes."""
+        f, variable = self.f, self.variable
+        inside = {k for link in self.links for k in link.places}
+        ends = {link.places[-1]: number for number, link in enumerate(self.links)}
+        read = self._read_between(inside, ends)
+        line = self._body[self.links[0].places[0]].line
+        factor = self._factor(line)
+        power = f.const(self.type, 1)
+        added = f.const(self.type, 0)
+        current = variable
+        for k, instr in enumerate(self._body):
+            if k in ends:
+                number = ends[k]
+                last = number == len(self.links) - 1
+                power = self._made(ops.MUL, power, factor, line, self.ahead)
+                for op, other in self.links[number].steps:
+                    added = self._made(op, added, other, instr.line, self._out)
+                if last or number in read:
+                    current = variable if last else f.register(self.type, f.names[variable])
+                    self._write(current, power, added, instr.line)
+            elif k not in inside:
+                if current != variable:
+                    instr.args = [current if a == variable else a for a in instr.args]
+                self._out.append(instr)
+        return self._out
+
+    def _read_between(self, inside: set[int], ends: dict[int, int]) -> set[int]:
+        """The steps whose value is read by something else than the next one."""
+        read: set[int] = set()
+        number = -1
+        for k, instr in enumerate(self._body):
+            if k not in inside and self.variable in instr.args:
+                read.add(number)
+            number = ends.get(k, number)
+        return read
+
+    def _factor(self, line: int) -> int:
+        """What a step multiplies by."""
+        factors = self.links[0].factors
+        made = factors[0]
+        for other in factors[1:]:
+            made = self._made(ops.MUL, made, other, line, self.ahead)
+        return made
+
+    def _made(self, op: Op, a: int, b: int, line: int, out: list[Instr]) -> int:
+        """An operand that is a product, a sum or a difference of two others, computed already where it can be."""
+        f = self.f
+        if a < 0 and b < 0:
+            value = f.folded(op, self.type, self.type, [a, b])
+            assert value is not None
+            by = self.links[0].kept
+            return value if self.links[0].by_bits else f.const(self.type, int(f.const_values[~value]) % by)
+        one = int(f.const_values[~a]) if a < 0 else -1
+        if op is ops.MUL and one in (0, 1):
+            return b if one else a
+        if op is ops.ADD and one == 0:
+            return b
+        made = f.register(self.type)
+        out.append(Instr(op, self.type, made, [a, b], 0, line))
+        return made
+
+    def _write(self, dst: int, power: int, added: int, line: int) -> None:
+        """Append what the variable is after some steps."""
+        f, out, by = self.f, self._out, self.links[0].kept
+        parts = [(ops.MUL, power)]
+        if added >= 0 or int(f.const_values[~added]):
+            parts.append((ops.ADD, added))
+        if by:
+            parts.append((ops.AND, f.const(self.type, by - 1)) if self.links[0].by_bits else (ops.REM_FLOOR, f.const(self.type, by)))
+        value = self.variable
+        for number, (op, other) in enumerate(parts):
+            made = dst if number == len(parts) - 1 else f.register(self.type)
+            out.append(Instr(op, self.type, made, [value, other], 0, line))
+            value = made
