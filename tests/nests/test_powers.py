@@ -144,7 +144,7 @@ def test_what_would_be_another_number(body: str, factor: int) -> None:
     text = rewritten(body + "; a[i] = h")
     assert str(factor) in text
     for by in (1 << 64, 2147483647, 4000000000, 256):
-        assert not any(str(factor**steps % by) in text for steps in (2, 3, 4))
+        assert not any(factor**steps % by > 99999 and str(factor**steps % by) in text for steps in (2, 3, 4))
 
 
 @pytest.mark.parametrize("start", [0, 1, 2147483646, 2147483647, -1, -(2**63), 2**63 - 1])
