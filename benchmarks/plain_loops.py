@@ -1000,9 +1000,17 @@ def peers(plain: Plain, size: int, missing: dict[str, str]) -> dict[str, Callabl
 
 def _by_address(function: Any, numbers: list[Any]) -> Callable[..., Any]:
     function.restype = None
+    # (To ask an array for its address takes a microsecond, which is no part of the loop. Arrays are kept, so that none gets another's number.)
+    known: dict[int, tuple[Any, Any]] = {}
+
+    def pointer(a: Any) -> Any:
+        found = known.get(id(a))
+        if found is None:
+            found = known[id(a)] = (a, ctypes.c_void_p(a.ctypes.data))
+        return found[1]
 
     def call(*arrays: Any) -> None:
-        function(*[ctypes.c_void_p(a.ctypes.data) for a in arrays], *numbers)
+        function(*[pointer(a) for a in arrays], *numbers)
 
     return call
 

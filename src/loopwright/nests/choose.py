@@ -27,6 +27,7 @@ from loopwright.nests import (
     reassociate,
     short_loops,
     shortcuts,
+    turned,
     wrapped,
     written_out,
 )
@@ -103,7 +104,10 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     added_arms.run(f)
     flattened.run(f)
     reassociate.run(f)
-    apart_before = previous.run(f, target)
+    apart_before: set[int] = set()
+    for index, step in turned.run(f, target, apart_before).items():
+        out.setdefault(index, []).append(step)
+    apart_before |= previous.run(f, target)
     found = nests(f)
     written = f.code
     fused = fusion.run(f, found, target)
