@@ -142,23 +142,27 @@ class _Turned:
             return NONE
         asked = [(a, b, False) for a, b, _ in apart.pairs(outermost)]
         plain = apart.as_written(f, original, start, end)
-        code = _Code(f, self.line)
-        index = self.blocks(code, target)
-        fast = [*original[start : nest.start], *code.out, *original[nest.end + 1 : end]]
+        width = VECTORS * target.vector_bits // original[self.reads[0].position].type.bits
+        ahead, code = _Code(f, self.line), _Code(f, self.line)
+        turned = [self.local(read, width, ahead) for read in self.reads]
+        index = self.blocks(turned, width, code)
+        fast = [*ahead.out, *original[start : nest.start], *code.out, *original[nest.end + 1 : end]]
         f.code = original[:start] + apart.versioned(f, asked, plain, fast, self.line, runs) + original[end:]
         return index if start == nest.start else outermost.loops[0].index
 
-    def blocks(self, code: _Code, target: Target) -> int:
+    def local(self, read: Access, width: int, code: _Code) -> int:
+        """A local array for what a load reads, by its number."""
+        f = self.f
+        array = f.arrays[read.array]
+        made = f.local_array(f"{array.name}.turned", array.element, (ROWS, width))
+        made.written = True
+        number = len(f.arrays) - 1
+        code.out.append(Instr(ops.LOCAL, PTR, made.base, [code.const(number)], 0, self.line))
+        return number
+
+    def blocks(self, turned: list[int], width: int, code: _Code) -> int:
         """Append all blocks. Returns the index of the outermost loop."""
         f = self.f
-        width = VECTORS * target.vector_bits // f.code[self.reads[0].position].type.bits
-        turned: list[int] = []
-        for read in self.reads:
-            array = f.arrays[read.array]
-            made = f.local_array(f"{array.name}.turned", array.element, (ROWS, width))
-            made.written = True
-            turned.append(len(f.arrays) - 1)
-            code.out.append(Instr(ops.LOCAL, PTR, made.base, [code.const(turned[-1])], 0, self.line))
         if self.begins:
             self.beginnings(code)
         left, right = [self.outermost(place, code) for place in (0, 1)]
@@ -203,8 +207,18 @@ class _Turned:
     def beginnings(self, code: _Code) -> None:
         """Append loops that store what totals begin with."""
         original = self.f.code
-        made = original[self.rows.head : self.inner.head] + original[self.inner.end + 1 : self.rows.end + 1]
+        made = original[self.rows.head : self.inner.head]
+        if self.finishes:
+            self.store_total(made)
+            made += original[self.across.end : self.rows.end + 1]
+        else:
+            made += original[self.inner.end + 1 : self.rows.end + 1]
         clone(self.f, made, self.own(), code.out)
+
+    def store_total(self, made: list[Instr]) -> None:
+        """Append a store of the total to the element that has it."""
+        f = self.f
+        made.append(Instr(ops.STORE, f.types[self.total], NONE, [self.total, *self.element(made)], f.code[self.store.position].imm, self.line))
 
     def endings(self, code: _Code) -> None:
         """Append loops that store what is computed from totals."""
@@ -255,7 +269,7 @@ class _Turned:
                 continue
             elif self.finishes and self.inner.end < position < self.across.end:
                 if position == self.across.end - 1:
-                    made.append(Instr(ops.STORE, f.types[self.total], NONE, [self.total, *self.element(made)], f.code[self.store.position].imm, self.line))
+                    self.store_total(made)
                 continue
             made.append(instr)
         clone(f, made, self.own(), code.out)
