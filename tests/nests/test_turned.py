@@ -145,7 +145,16 @@ def triangular_inside(a: lw.Array, b: lw.Array, c: lw.Array):
                 c[i, j] += a[i, k] * b[j, k]
 
 
-OTHERS = [changes_what_it_reads, handed_from_row_to_row, only_positive, triangular_inside, parts]
+@lw.kernel(contract=False)
+def at_both_ends(a: lw.Array, b: lw.Array, c: lw.Array):
+    """The first rows are empty, and would begin in front of the array."""
+    for i in range(c.shape[0]):
+        for j in range(i - 5, min(2 * i - 10, c.shape[1])):
+            for k in range(a.shape[1]):
+                c[i, j] += a[i, k] * b[j, k]
+
+
+OTHERS = [at_both_ends, changes_what_it_reads, handed_from_row_to_row, only_positive, triangular_inside, parts]
 
 
 def _given(element: type, rows: int, columns: int, deep: int) -> list[np.ndarray]:

@@ -73,9 +73,7 @@ class Bands:
             start = self.part(rows, within.args[0], middle, False, out)
             self.part(rows, middle, within.args[1], True, out)
         out.append(Instr(ops.END, VOID, NONE, [], 0, code[self.outer.end].line))
-        behind_all = len(code) - 1 - self.outer.end
         f.code = out + code[self.outer.end + 1 :]
-        assert len(f.code) - behind_all == len(out)
         return nest_of(f, *start)
 
     def part(self, rows: list[int], low: int, high: int, triangle: bool, out: list[Instr]) -> tuple[int, int]:

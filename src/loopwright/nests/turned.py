@@ -336,9 +336,10 @@ def _turned(nest: Nest) -> _Turned | None:
     if any(not instr.op.pure or f.variable[instr.dst] for instr in f.code[rows.head + 1 : across.head]):
         return None
     ends = [_end(nest, place) for place in (0, 1)]
+    # (Of rows that change at both ends, those without iterations could begin where nothing is.)
     reads = _reads(nest)
     store = _store(nest)
-    if None in ends or not reads or store is None or f.local_bytes() + len(reads) * (ROWS * VECTORS * _WIDEST + LOCAL_ALIGN) > MOST_LOCAL:
+    if None in ends or all(ends) or not reads or store is None or f.local_bytes() + len(reads) * (ROWS * VECTORS * _WIDEST + LOCAL_ALIGN) > MOST_LOCAL:
         return None
     variables = scalars(nest)
     if any(scalar.loop is not inner and scalar.kind != PRIVATE for scalar in variables):
