@@ -117,7 +117,8 @@ def test_what_does_not_change_in_a_loop_is_inverted_once() -> None:
     code.emulate(a, out, 7)
     assert out.tolist() == (a // 7).tolist()
     # (Of the reciprocal's three steps the products stand outside of the loop.)
-    assert code.ir("select").index("loop") > code.ir("select").rindex("not.u32")
+    text = code.ir("select")
+    assert text.index("  loop") > text.rindex("not.u32")
 
 
 def test_what_has_no_command_and_no_sequence_is_refused_by_name() -> None:
