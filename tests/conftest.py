@@ -27,7 +27,7 @@ SOURCES = CHECKOUT / "src" / "loopwright"
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--bless", action="store_true", default=False, help="rewrite the expected texts in tests/files to what comes out now")
     parser.addoption("--build", choices=["pure", "native"], help="refuse to run where another build of loopwright would be tested, or an old one")
-    parser.addoption("--share", type=int, default=1, metavar="N", help="of the tests that are no long runs only each N-th (the pure build runs all of them)")
+    parser.addoption("--share", type=int, default=1, metavar="N", help="of the tests that are no long runs only each N-th (the other build runs all of them)")
     parser.addoption(
         "--exhaustive",
         action="store_true",
@@ -86,6 +86,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.every_change)
         if item.get_closest_marker("every_change") is not None:
             item.add_marker(pytest.mark.slow)
+    # (Long ones first, so that at the end of a run all processes have something to do.)
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
     share = config.getoption("--share")
     if share > 1:
         short = [item for item in items if item.get_closest_marker("slow") is None]
