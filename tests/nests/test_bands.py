@@ -152,6 +152,36 @@ def test_a_table_that_is_larger_than_the_text_is_told_by_its_extents() -> None:
 
 
 @lw.kernel
+def wildcards(a: lw.Array[lw.u8], b: lw.Array[lw.u8], c: lw.Array[lw.u8, 2]):
+    for i in range(1, c.shape[0]):
+        for j in range(1, c.shape[1]):
+            if b[j - 1] == 42:
+                c[i, j] = c[i - 1, j] | c[i, j - 1]
+            elif a[i - 1] == b[j - 1]:
+                c[i, j] = c[i - 1, j - 1]
+            else:
+                c[i, j] = 0
+
+
+def test_a_text_may_be_shorter_than_the_table_by_as_much_as_is_read() -> None:
+    """A letter that one arm alone reads is there if the text is no more than one letter shorter than the table: asked in front, with the difference."""
+    code = wildcards.compile(target="x86-64-v4")
+    (nest,) = code.nests()
+    assert any("skew(" in step for step in nest.done)
+    text = code.ir("nests")
+    assert "add.i64 %a.n0, 1" in text and "ge.i64" in text
+    written = lw.kernel(wildcards.function, nests="off")
+    rng = np.random.default_rng(4)
+    for letters in (60, 61, 100):
+        a, b = [rng.integers(40, 44, count).astype(np.uint8) for count in (letters, 60)]
+        got, right = np.zeros((61, 61), np.uint8), np.zeros((61, 61), np.uint8)
+        got[0, 0] = right[0, 0] = 1
+        wildcards(a, b, got)
+        written(a, b, right)
+        np.testing.assert_array_equal(got, right)
+
+
+@lw.kernel
 def only_where_equal(a: lw.Array[lw.i32], b: lw.Array[lw.i32, 2], n: lw.i64):
     for i in range(n - 2, -1, -1):
         for j in range(1, n):

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Array, Function, Instr, Mem
-from loopwright.ir.ops import Op
-from loopwright.nests.nest import Nest
+from loopwright.nests.nest import Nest, Run
 from loopwright.nests.unroll import clone
 from loopwright.types import BOOL, I64, PTR, VOID, Type
 
@@ -81,12 +80,10 @@ def as_written(f: Function, code: list[Instr], start: int, end: int) -> list[Ins
     return made
 
 
-def versioned(
-    f: Function, asked: list[tuple[int, int, bool]], plain: list[Instr], fast: list[Instr], line: int, runs: Sequence[tuple[Op, int, int]] = ()
-) -> list[Instr]:
+def versioned(f: Function, asked: list[tuple[int, int, bool]], plain: list[Instr], fast: list[Instr], line: int, runs: Sequence[Run] = ()) -> list[Instr]:
     """Code that runs ``fast`` where none of the pairs of arrays overlaps (or, if that will do, both are one) and all of ``runs`` hold, and ``plain`` otherwise.
 
-    Neither defines a register of the other. What ``fast`` accesses is told apart from then on; ``asked`` has all pairs in it of which one is written.
+    Neither defines a register of the other. A fourth number of a comparison is added to its first operand. What ``fast`` accesses is told apart from then on; ``asked`` has all pairs in it of which one is written.
     """
     if asked:
         _tell_apart(f, asked, fast)
@@ -94,7 +91,9 @@ def versioned(
         return fast
     out: list[Instr] = []
     condition = question(f, asked, line, out)
-    for op, first, second in runs:
+    for op, first, second, *more in runs:
+        if more and more[0]:
+            first = _emit(f, ops.ADD, I64, I64, [first, f.const(I64, more[0])], line, out)
         holds = _emit(f, op, BOOL, I64, [first, second], line, out)
         condition = holds if condition == NONE else _emit(f, ops.AND, BOOL, BOOL, [condition, holds], line, out)
     out.append(Instr(ops.IF, VOID, NONE, [condition], 0, line))

@@ -13,8 +13,7 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.ir.function import NONE, Instr
-from loopwright.ir.ops import Op
-from loopwright.nests.nest import Access, Nest, NestLoop
+from loopwright.nests.nest import Access, Nest, NestLoop, Run
 from loopwright.types import I64
 
 __all__ = ["LONG", "LONGEST", "Inside", "converted"]
@@ -57,7 +56,7 @@ class _Arms:
         self.otherwise = False
 
 
-def converted(nest: Nest, loop: NestLoop, asked: list[tuple[Op, int, int]] | None = None) -> list[Instr] | None:
+def converted(nest: Nest, loop: NestLoop, asked: list[Run] | None = None) -> list[Instr] | None:
     """The body of a loop without branches, or None where a branch has to stay.
 
     Args:
@@ -77,7 +76,7 @@ class Inside:
 
     __slots__ = ("accesses", "asked", "loop", "nest")
 
-    def __init__(self, nest: Nest, loop: NestLoop, asked: list[tuple[Op, int, int]] | None = None) -> None:
+    def __init__(self, nest: Nest, loop: NestLoop, asked: list[Run] | None = None) -> None:
         self.nest = nest
         self.loop = loop
         self.asked = asked
@@ -107,12 +106,12 @@ class Inside:
 
     def ask(self, form: Form, least: int) -> bool:
         """Have it asked in front of the nest whether a form of two numbers, one of which is taken away, is at least some number; False where it cannot be."""
-        if self.asked is None or len(form.terms) != 2 or form.constant < least or sorted(form.terms.values()) != [-1, 1]:
+        if self.asked is None or len(form.terms) != 2 or sorted(form.terms.values()) != [-1, 1]:
             return False
         registers = {coefficient: self.nest.forms.registers[value] for value, coefficient in form.terms.items()}
         if not all(register >= 0 and self.nest.ahead(register) for register in registers.values()):
             return False
-        question = (ops.GE, registers[1], registers[-1])
+        question: Run = (ops.GE, registers[1], registers[-1], form.constant - least)
         if question not in self.asked:
             self.asked.append(question)
         return True
@@ -185,7 +184,7 @@ class _Conversion:
 
     __slots__ = ("conditional", "exposed", "judge", "loop", "nest", "opened", "out")
 
-    def __init__(self, nest: Nest, loop: NestLoop, asked: list[tuple[Op, int, int]] | None) -> None:
+    def __init__(self, nest: Nest, loop: NestLoop, asked: list[Run] | None) -> None:
         self.nest = nest
         self.loop = loop
         self.out: list[Instr] = []

@@ -45,7 +45,7 @@ from loopwright.nests.hoisted import hoist
 from loopwright.nests.jam import invariant
 from loopwright.nests.lanes import adjacent, free, in_pairs, mark, strided
 from loopwright.nests.narrow import narrow
-from loopwright.nests.nest import Nest, NestLoop, nests
+from loopwright.nests.nest import Nest, NestLoop, Run, nests
 from loopwright.nests.order import reorder
 from loopwright.nests.packs import packs
 from loopwright.nests.panels import Panels, panels
@@ -473,7 +473,7 @@ def _without_branches(nest: Nest, target: Target, core: Core, distinct: set[int]
         return False
     if target.vector_bits and searches(f, innermost.head):
         return False
-    asked: list[tuple[Op, int, int]] = []
+    asked: list[Run] = []
     body = converted(nest, innermost, asked)
     if body is None:
         if nest.record is not None:

@@ -22,11 +22,10 @@ from loopwright.ir import ops
 from loopwright.ir.brackets import end_of, match
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.loops import IS_LOOP
-from loopwright.ir.ops import Op
 from loopwright.nests import apart
 from loopwright.nests.dependence import Dependence, dependences, too_many
 from loopwright.nests.lanes import adjacent, computed, free, mark, strided
-from loopwright.nests.nest import nests
+from loopwright.nests.nest import Run, nests
 from loopwright.nests.scalars import scalars
 from loopwright.nests.small_indices import by_small_indices
 from loopwright.nests.unroll import clone, written_first
@@ -313,7 +312,7 @@ def _lanes(f: Function, target: Target, head: int, part: _Part, report: Any, don
     if whole is None:
         # (A branch leaves it.)
         return False
-    runs: list[tuple[Op, int, int]] = []
+    runs: list[Run] = []
     if by_small_indices(whole, target, runs):
         part = next(found for found in _repeated(f, match(f.code)) if f.code[found.end] is original[part.end])
     code = f.code

@@ -14,13 +14,17 @@ from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.loops import IS_LOOP
 from loopwright.ir.ops import Op
 
-__all__ = ["Access", "Nest", "NestLoop", "nest_of", "nests"]
+__all__ = ["Access", "Nest", "NestLoop", "Run", "nest_of", "nests"]
 
 
 #: Loops known to have fewer iterations are short.
 FEW: Final = 8
 #: More accesses in a nest, each of which would have to be told apart from all others, are not looked at: they come of loops that were unrolled as the kernel was staged.
 MOST_ACCESSES: Final = 250
+
+
+#: A comparison of two numbers; of the first and one more number.
+Run = tuple[Op, int, int] | tuple[Op, int, int, int]
 
 
 class NestLoop:
@@ -128,7 +132,7 @@ class Nest:
         self.mentions = mentions
         self.indices: dict[int, NestLoop] = {}
         self.obstacles: list[tuple[int, str]] = []
-        self.runs: list[tuple[Op, int, int]] = []
+        self.runs: list[Run] = []
         self.told: Any = None
         self.record: Any = None
         self._varying: dict[int, bool] = {}
@@ -146,7 +150,7 @@ class Nest:
         lo, hi = head.args[0], head.args[1]
         if not self.ahead(lo) or not self.ahead(hi):
             return False
-        asked = (ops.LT if step > 0 else ops.GT, lo, hi)
+        asked: Run = (ops.LT if step > 0 else ops.GT, lo, hi)
         if asked not in self.runs:
             self.runs.append(asked)
         return True

@@ -10,7 +10,7 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
 from loopwright.ir.ops import Op
-from loopwright.nests.nest import Nest, NestLoop
+from loopwright.nests.nest import Nest, NestLoop, Run
 from loopwright.nests.operations import steps
 from loopwright.targets.target import Target
 from loopwright.types import F32, F64, I32, I64, vector_of
@@ -24,7 +24,7 @@ _LAST: Final = (1 << 31) - 4 * _NEAR
 _FEW: Final = 2
 
 
-def by_small_indices(nest: Nest, target: Target, runs: list[tuple[Op, int, int]]) -> bool:
+def by_small_indices(nest: Nest, target: Target, runs: list[Run]) -> bool:
     """Rewrite the conversions of the indices of innermost loops to floats; the nest does not describe the code any more where there are any.
 
     Args:
