@@ -94,6 +94,17 @@ def halved(x: lw.Array[lw.u8], out: lw.Array[lw.i64], count: lw.Array[lw.i64]):
     count[0] = v
 
 
+@lw.kernel
+def checksum(x: lw.Array[lw.u8], out: lw.Array[lw.i64], count: lw.Array[lw.i64]):
+    """What a running sum comes to is added up, and stored nowhere in the loop."""
+    s = lw.i64(1)
+    t = lw.i64(0)
+    for i in range(len(x)):
+        s += lw.i64(x[i])
+        t += s
+    count[0] = s * 65536 + t
+
+
 ARRAYS = (lw.Array[lw.u8], lw.Array[lw.i64], lw.Array[lw.i64])
 
 
@@ -104,6 +115,7 @@ ARRAYS = (lw.Array[lw.u8], lw.Array[lw.i64], lw.Array[lw.i64])
         (words, 2),
         (pairs, 8),
         (scattered, 4),
+        (checksum, 4),
         # Of choices, each waits for the one before; a table that is followed, and divisions, take longer than jumping back.
         (switched, 1),
         (walk, 1),
@@ -116,7 +128,7 @@ def test_how_many_times(kernel: Any, times: int) -> None:
 
 
 @pytest.mark.parametrize("runner", runners())
-@pytest.mark.parametrize("kernel", [numbers, words, pairs, scattered, switched, walk, halved], ids=lambda kernel: kernel.__name__)
+@pytest.mark.parametrize("kernel", [numbers, words, pairs, scattered, checksum, switched, walk, halved], ids=lambda kernel: kernel.__name__)
 def test_the_results_are_those_of_the_loops_as_written(runner: Runner, kernel: Any) -> None:
     rng = np.random.default_rng(9)
     code = runner.compiled(kernel, *ARRAYS)

@@ -55,6 +55,8 @@ def mark_counting(f: Function, target: Target) -> None:
 def takes_lanes(f: Function, target: Target, head: int, end: int) -> bool:
     """Whether a loop is one that ``mark_counting`` makes one over lanes: besides totals it carries what may be made counters and running sums that a machine's lanes have."""
     original = f.code
+    if not any(instr.op is ops.STORE for instr in original[head:end]):
+        return False
     found, behind = _put(f, target, head, end)
     fits = found is not None and _fitting(f, target, head, behind, found) is not None
     f.code = original
