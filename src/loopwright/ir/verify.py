@@ -643,6 +643,9 @@ class _Verifier:
                 self.check_view(array)
                 continue
             for r in (array.base, *array.extents, *array.strides):
+                if r < 0 and r in array.extents and ~r < len(f.const_types) and f.const_types[~r] is I64:
+                    # (It has been asked for.)
+                    continue
                 if not 0 <= r < self.count or not self.once[r]:
                     raise self.error(f"array {array.name}: %{r} is not a parameter")
                 if f.types[r] is not (PTR if r == array.base else I64):

@@ -56,6 +56,7 @@ from loopwright.nests.reverse import upwards
 from loopwright.nests.scalars import REDUCTION, Scalar, scalars
 from loopwright.nests.sharing import shared
 from loopwright.nests.small_indices import by_small_indices
+from loopwright.nests.small_matrices import as_rows
 from loopwright.nests.split import crossing, split
 from loopwright.nests.stepped import by_ones
 from loopwright.nests.sweeps import sweeps
@@ -201,6 +202,9 @@ def _rewrite(nest: Nest, target: Target, core: Core, distinct: set[int]) -> bool
         nest = _again(f, written)
     if not done and by_ones(nest, target):
         done = "steps counted one by one"
+        nest = _again(f, written)
+    if not done and target.vector_bits and as_rows(nest, target, written):
+        done = "small matrices as rows"
         nest = _again(f, written)
     if not done and target.vector_bits and by_rows(nest):
         done = "each element finished by those before it"
