@@ -50,6 +50,11 @@ def f(a, b):
         a[4 * i + 2] = a[4 * i + 2] + a[4 * i + 1]
         a[4 * i] = a[4 * i + 3]
 """,
+    "between others": """
+def f(a, b):
+    for i in range(1, (a.shape[0] - 1) // 2):
+        a[2 * i + 1] = a[2 * i + 1] - a[2 * i] - a[2 * i + 2]
+""",
     "from the third": """
 def f(a, b):
     for i in range((b.shape[0] - 3) // 4):
@@ -133,3 +138,14 @@ def test_the_text_after_every_pass_does_the_same(runner: Runner, name: str, dtyp
         found, memory = _arrays(name, dtype, 150, 4)
         Interpreter(parse(code.ir(after), target=runner.target), runner.target).call(*found)
         assert all(np.array_equal(x, y) for x, y in zip(expected, memory, strict=True)), after
+
+
+def test_a_store_begins_where_the_next_load_does() -> None:
+    """What is loaded next must not begin in what has just been stored: of the elements from 2 * i on the second is stored, by a store of both."""
+    _, kernel = _kernels("between others", "f4")
+    code = kernel.compile(*[lw.Array[lw.f32]] * 2, target="x86-64-v4").ir("vectorize")
+    loads = [line for line in code.splitlines() if "load_part" in line]
+    (store,) = [line.split("store_some2")[1] for line in code.splitlines() if "store_some2" in line]
+    # (By number, which bytes of 16 are stored: the upper half of each eight.)
+    assert store.startswith(".f32x16 61680, 0.0,")
+    assert "*4 - 4]" in store and any("*4 - 4]" in line for line in loads)
