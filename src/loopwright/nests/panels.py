@@ -27,10 +27,10 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.affine import Form
-from loopwright.ir.function import LOCAL_ALIGN, MOST_LOCAL, NONE, Array, Function, Instr, Loop, Mem
-from loopwright.ir.ops import Op
+from loopwright.ir.function import LOCAL_ALIGN, MOST_LOCAL, NONE, Array, Function, Instr, Loop
 from loopwright.nests.candidates import Jam
 from loopwright.nests.carry import needed
+from loopwright.nests.code import Code
 from loopwright.nests.dependence import Dependence
 from loopwright.nests.interchange import backwards
 from loopwright.nests.jam import jam, stop_of
@@ -38,7 +38,7 @@ from loopwright.nests.nest import Access, Nest, NestLoop
 from loopwright.nests.scalars import PRIVATE, Scalar
 from loopwright.nests.unroll import clone
 from loopwright.targets.core import Core
-from loopwright.types import BOOL, I64, PTR, VOID, Type
+from loopwright.types import BOOL, I64, PTR, VOID
 
 __all__ = ["Panels", "panels"]
 
@@ -148,7 +148,7 @@ class Panels:
         clone(f, [f.code[at] for at in self.early], self.ahead, out)
         top, bottom = rows.args[:2]
         left, right = self._bounds(self.across)
-        made = _Code(f, self.rows.line, out)
+        made = Code(f, self.rows.line, out)
         lower = stop_of(f, top, bottom, self.factor, 1, made.line, out)
         beside = stop_of(f, left, right, self.width, 1, made.line, out)
         self._blocks(made, self._pays(made), (top, lower), (left, beside))
@@ -161,7 +161,7 @@ class Panels:
         low, high = self.nest.f.code[loop.head].args[:2]
         return self.ahead.get(low, low), self.ahead.get(high, high)
 
-    def _pays(self, made: _Code) -> int:
+    def _pays(self, made: Code) -> int:
         """Whether there are enough rows, and what is read is far apart in more memory than the first cache has."""
         code = made.f.code
         low, high = self._bounds(self.inner)
@@ -182,7 +182,7 @@ class Panels:
         inside = [variable for variable, (start, stop) in self.nest.mentions.items() if self.rows.head < start and stop < self.rows.end]
         return {variable: f.register(f.types[variable], f.names[variable], True) for variable in inside}
 
-    def _blocks(self, made: _Code, pays: int, down: tuple[int, int], along: tuple[int, int]) -> None:
+    def _blocks(self, made: Code, pays: int, down: tuple[int, int], along: tuple[int, int]) -> None:
         """Whole blocks, panel by panel; where panels do not pay there is one, as high as all, which is where it is."""
         f = made.f
         name = self.nest.name
@@ -224,11 +224,11 @@ class Panels:
         for _ in range(4):
             made.end()
 
-    def _column(self, made: _Code, begin: int, number: int) -> int:
+    def _column(self, made: Code, begin: int, number: int) -> int:
         """The column that a panel begins with, of those beside each other."""
         return made.op(ops.ADD, begin, made.op(ops.MUL, number, made.const(self.width)))
 
-    def _load(self, read: _Read, made: _Code, k: int, column: int) -> Instr:
+    def _load(self, read: _Read, made: Code, k: int, column: int) -> Instr:
         """The load that a panel stands for, in one iteration of the innermost loop and of that over lanes."""
         code = made.f.code
         position = read.access.position
@@ -239,7 +239,7 @@ class Panels:
         load = code[position]
         return Instr(ops.LOAD, load.type, made.f.register(load.type, ""), [rename.get(a, a) for a in load.args], load.imm, made.line)
 
-    def _copy(self, read: _Read, made: _Code, deep: tuple[int, int], column: int, row: int) -> None:
+    def _copy(self, read: _Read, made: Code, deep: tuple[int, int], column: int, row: int) -> None:
         """Fill a panel."""
         k = made.begin(deep[0], deep[1], 1)
         j = made.lanes(made.const(0), made.const(self.width), 0)
@@ -249,7 +249,7 @@ class Panels:
         made.end()
         made.end()
 
-    def _address(self, read: _Read, made: _Code, k: int, column: int) -> int:
+    def _address(self, read: _Read, made: Code, k: int, column: int) -> int:
         """The address of an element that a panel would stand for."""
         load = self._load(read, made, k, column)
         array = made.f.arrays[load.imm]
@@ -258,7 +258,7 @@ class Panels:
             offset = made.op(ops.ADD, offset, made.op(ops.MUL, subscript, stride))
         return made.address(array.base, offset)
 
-    def _view(self, read: _Read, made: _Code, deep: tuple[int, int], number: int) -> None:
+    def _view(self, read: _Read, made: Code, deep: tuple[int, int], number: int) -> None:
         """What is read: a panel, or the array as it is."""
         f = made.f
         array = f.arrays[read.access.array]
@@ -267,7 +267,7 @@ class Panels:
         extents = [made.op(ops.SUB, deep[1], deep[0]), made.const(self.width)]
         f.arrays.append(Array(f"{array.name}.rows", array.element, base, extents, [read.stride], view=True, shared=array.shared, apart=array.apart))
 
-    def _rows(self, made: _Code, down: tuple[int, int], columns: _Columns) -> None:
+    def _rows(self, made: Code, down: tuple[int, int], columns: _Columns) -> None:
         """Rows, of which several are one iteration."""
         f = made.f
         index = made.begin(down[0], down[1], self.factor, self.nest.name(self.rows))
@@ -286,7 +286,7 @@ class Panels:
         """One instruction of the loop over rows, as it is for some of its columns."""
         f = self.nest.f
         instr: Instr = f.code[position].copy()
-        made = _Code(f, instr.line, out)
+        made = Code(f, instr.line, out)
         if position == self.across.head:
             if columns.panel == NONE:
                 instr.args = [*columns.along, instr.args[2]]
@@ -312,7 +312,7 @@ class Panels:
                     instr = Instr(ops.LOAD, instr.type, instr.dst, [made.op(ops.SUB, self.inner.index, columns.deep[0]), columns.place], read.view, instr.line)
         out.append(instr)
 
-    def _take(self, made: _Code, later: int | None) -> None:
+    def _take(self, made: Code, later: int | None) -> None:
         """The total, as the panel before has left it."""
         f = self.nest.f
         code = f.code
@@ -353,48 +353,6 @@ class _Columns:
         self.later = later
         self.place = NONE
         self.stored: int | None = None
-
-
-class _Code:
-    """Instructions that are made one after the other."""
-
-    __slots__ = ("f", "line", "out")
-
-    def __init__(self, f: Function, line: int, out: list[Instr]) -> None:
-        self.f = f
-        self.line = line
-        self.out = out
-
-    def const(self, number: int) -> int:
-        return self.f.const(I64, number)
-
-    def op(self, op: Op, a: int, b: int, result: Type = I64, of: Type = I64) -> int:
-        made = self.f.register(result, "")
-        self.out.append(Instr(op, of, made, [a, b], 0, self.line))
-        return made
-
-    def begin(self, low: int, high: int, step: int, name: str = "") -> int:
-        made = self.f.register(I64, name)
-        self.out.append(Instr(ops.FOR, VOID, made, [low, high, self.const(step)], 0, self.line))
-        return made
-
-    def lanes(self, low: int, high: int, vectors: int) -> int:
-        made = self.f.register(I64, "")
-        self.out.append(Instr(ops.FOR, VOID, made, [low, high, self.const(1)], 0, self.line, loop=Loop(unroll=vectors, lanes=True)))
-        return made
-
-    def end(self) -> None:
-        self.out.append(Instr(ops.END, VOID, NONE, [], 0, self.line))
-
-    def select(self, condition: int, a: int, b: int, type_: Type = I64) -> int:
-        made = self.f.register(type_, "")
-        self.out.append(Instr(ops.SELECT, type_, made, [condition, a, b], 0, self.line))
-        return made
-
-    def address(self, base: int, offset: int) -> int:
-        made = self.f.register(PTR, "")
-        self.out.append(Instr(ops.ADDRESS, PTR, made, [base, offset], 0, self.line, mem=Mem(True, 1, 0)))
-        return made
 
 
 def panels(nest: Nest, block: Jam, lanes: int, vectors: int, core: Core, found: list[Dependence], variables: list[Scalar]) -> Panels | None:

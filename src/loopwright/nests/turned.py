@@ -29,12 +29,12 @@ from loopwright.ir.function import LOCAL_ALIGN, MOST_LOCAL, NONE, Function, Inst
 from loopwright.ir.ops import Op
 from loopwright.nests import apart
 from loopwright.nests.carry import needed
-from loopwright.nests.conditions import computed
+from loopwright.nests.code import Code
 from loopwright.nests.nest import Access, Nest, NestLoop, nest_of, nests
 from loopwright.nests.scalars import PRIVATE, Scalar, scalars
 from loopwright.nests.unroll import clone
 from loopwright.targets.target import Target
-from loopwright.types import F32, F64, I32, I64, PTR, U32, VOID
+from loopwright.types import F32, F64, I32, I64, PTR, U32
 
 __all__ = ["run"]
 
@@ -143,14 +143,14 @@ class _Turned:
         asked = [(a, b, False) for a, b, _ in apart.pairs(outermost)]
         plain = apart.as_written(f, original, start, end)
         width = VECTORS * target.vector_bits // original[self.reads[0].position].type.bits
-        ahead, code = _Code(f, self.line), _Code(f, self.line)
+        ahead, code = Code(f, self.line, []), Code(f, self.line, [])
         turned = [self.local(read, width, ahead) for read in self.reads]
         index = self.blocks(turned, width, code)
         fast = [*ahead.out, *original[start : nest.start], *code.out, *original[nest.end + 1 : end]]
         f.code = original[:start] + apart.versioned(f, asked, plain, fast, self.line, runs) + original[end:]
         return index if start == nest.start else outermost.loops[0].index
 
-    def local(self, read: Access, width: int, code: _Code) -> int:
+    def local(self, read: Access, width: int, code: Code) -> int:
         """A local array for what a load reads, by its number."""
         f = self.f
         array = f.arrays[read.array]
@@ -160,7 +160,7 @@ class _Turned:
         code.out.append(Instr(ops.LOCAL, PTR, made.base, [code.const(number)], 0, self.line))
         return number
 
-    def blocks(self, turned: list[int], width: int, code: _Code) -> int:
+    def blocks(self, turned: list[int], width: int, code: Code) -> int:
         """Append all blocks. Returns the index of the outermost loop."""
         f = self.f
         if self.begins:
@@ -183,7 +183,7 @@ class _Turned:
             self.endings(code)
         return block
 
-    def outermost(self, place: int, code: _Code) -> int:
+    def outermost(self, place: int, code: Code) -> int:
         """The least or the greatest bound that the loop across has in any row."""
         f = self.f
         bound, first = f.code[self.across.head].args[place], self.ends[place]
@@ -204,7 +204,7 @@ class _Turned:
             if self.rows.head < first and last < self.rows.end
         }
 
-    def beginnings(self, code: _Code) -> None:
+    def beginnings(self, code: Code) -> None:
         """Append loops that store what totals begin with."""
         original = self.f.code
         made = original[self.rows.head : self.inner.head]
@@ -220,14 +220,14 @@ class _Turned:
         f = self.f
         made.append(Instr(ops.STORE, f.types[self.total], NONE, [self.total, *self.element(made)], f.code[self.store.position].imm, self.line))
 
-    def endings(self, code: _Code) -> None:
+    def endings(self, code: Code) -> None:
         """Append loops that store what is computed from totals."""
         original = self.f.code
         made = [original[at] for at in range(self.rows.head, self.inner.head) if at < self.across.head or original[at].op is not ops.STORE]
         self.take(made)
         clone(self.f, made + original[self.inner.end + 1 : self.rows.end + 1], self.own(), code.out)
 
-    def copy(self, read: Access, number: int, columns: tuple[int, int], deep: tuple[int, int], code: _Code) -> None:
+    def copy(self, read: Access, number: int, columns: tuple[int, int], deep: tuple[int, int], code: Code) -> None:
         """Append loops that turn a block round."""
         f = self.f
         j = code.begin(columns[0], columns[1], 1)
@@ -242,14 +242,13 @@ class _Turned:
         code.end()
         code.end()
 
-    def products(self, turned: list[int], columns: tuple[int, int], deep: tuple[int, int], code: _Code) -> None:
+    def products(self, turned: list[int], columns: tuple[int, int], deep: tuple[int, int], code: Code) -> None:
         """Append the loops for one block."""
         f = self.f
         original = f.code
         numbers = {read.position: number for read, number in zip(self.reads, turned, strict=True)}
         made: list[Instr] = []
-        own = _Code(f, self.line)
-        own.out = made
+        own = Code(f, self.line, made)
         for position in range(self.rows.head, self.rows.end + 1):
             instr = original[position]
             if position == self.across.head:
@@ -290,31 +289,6 @@ class _Turned:
         rename: dict[int, int] = {}
         clone(f, [f.code[at] for at in slices if at > self.inner.end], rename, made)
         return [rename.get(a, a) for a in f.code[self.store.position].args[1:]]
-
-
-class _Code:
-    """Instructions that are made one after the other."""
-
-    __slots__ = ("f", "line", "out")
-
-    def __init__(self, f: Function, line: int) -> None:
-        self.f = f
-        self.line = line
-        self.out: list[Instr] = []
-
-    def const(self, number: int) -> int:
-        return self.f.const(I64, number)
-
-    def op(self, op: Op, a: int, b: int) -> int:
-        return computed(self.f, op, a, b, self.line, self.out)
-
-    def begin(self, low: int, high: int, step: int, name: str = "") -> int:
-        made = self.f.register(I64, name)
-        self.out.append(Instr(ops.FOR, VOID, made, [low, high, self.const(step)], 0, self.line))
-        return made
-
-    def end(self) -> None:
-        self.out.append(Instr(ops.END, VOID, NONE, [], 0, self.line))
 
 
 def _turned(nest: Nest) -> _Turned | None:
