@@ -75,15 +75,22 @@ AT_LENGTH = frozenset(
 )
 
 
+#: Of these, which try one random thing after the other, every change runs each second test only.
+HALVED = frozenset(("costs/test_exact.py", "end_to_end/test_random.py", "nests/test_random_nests.py", "regalloc/test_fuzz.py"))
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     # What every change must pass (on the native build, which is the faster one) is a long run otherwise. Before tests are chosen by their marks.
     here = Path(__file__).parent
     # (One that is named on the command line is wanted.)
     modules = {here / name for name in AT_LENGTH} - {(config.invocation_params.dir / argument.partition("::")[0]).resolve() for argument in config.args}
+    halved = {here / name for name in HALVED}
+    left_out = False
     for item in items:
         if item.path in modules:
-            item.add_marker(pytest.mark.every_change)
+            left_out = item.path in halved and hasattr(item, "callspec") and not left_out
+            item.add_marker(pytest.mark.slow if left_out else pytest.mark.every_change)
         if item.get_closest_marker("every_change") is not None:
             item.add_marker(pytest.mark.slow)
     # (Long ones first, so that at the end of a run all processes have something to do.)
