@@ -183,7 +183,7 @@ class Array:
         name: the user's name for it.
         element: scalar type of the elements.
         base: register with the address of element (0, …, 0).
-        extents: registers (i64) with the extents, outermost first; constants of a local array.
+        extents: registers (i64) with the extents, outermost first; constants of a local array, and where an extent has been asked for.
         strides: registers (i64) with the strides of all dimensions but the last, in bytes; constants of a local array.
         written: the function stores to it.
         size: bytes of a local array, or of a constant one; 0 of a parameter.

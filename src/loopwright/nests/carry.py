@@ -169,6 +169,20 @@ def needed(f: Function, loop: NestLoop, position: int, written: set[int]) -> lis
     return needed
 
 
+def computed_by(f: Function, wanted: set[int], start: int, end: int) -> list[int] | None:
+    """Positions between two others of what registers are computed by, which become what is wanted too; None where that is more than arithmetic on indices of loops."""
+    found: list[int] = []
+    for at in range(end - 1, start, -1):
+        instr = f.code[at]
+        if instr.dst >= 0 and instr.dst in wanted and instr.op is not ops.FOR:
+            if not instr.op.pure or f.variable[instr.dst]:
+                return None
+            found.append(at)
+            wanted.update(instr.args)
+    found.reverse()
+    return found
+
+
 def _rewrite(f: Function, code: list[Instr], loop: NestLoop, chosen: list[_Carried], out: list[Instr]) -> None:
     head = code[loop.head]
     line = head.line

@@ -5,9 +5,10 @@ from __future__ import annotations
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Loop, Mem
 from loopwright.ir.ops import Op
+from loopwright.nests.nest import Nest, NestLoop
 from loopwright.types import I64, PTR, VOID, Type
 
-__all__ = ["Code"]
+__all__ = ["Code", "own_copies"]
 
 
 class Code:
@@ -50,3 +51,10 @@ class Code:
         made = self.f.register(PTR, "")
         self.out.append(Instr(ops.ADDRESS, PTR, made, [base, offset], 0, self.line, mem=Mem(True, 1, 0)))
         return made
+
+
+def own_copies(nest: Nest, loop: NestLoop) -> dict[int, int]:
+    """Variables of their own for a copy of what is in a loop, by those that nothing else mentions."""
+    f = nest.f
+    inside = [variable for variable, (first, last) in nest.mentions.items() if loop.head < first and last < loop.end]
+    return {variable: f.register(f.types[variable], f.names[variable], True) for variable in inside}

@@ -409,13 +409,14 @@ def _moved(f: Function, operand: int, by: int, line: int, out: list[Instr]) -> i
 
 
 def computed(f: Function, op: Op, a: int, b: int, line: int, out: list[Instr]) -> int:
-    """An operand that is an operation of two others."""
+    """An operand that is an operation of two others, computed already where it can be."""
     if a < 0 and b < 0:
-        x, y = int(f.const_values[~a]), int(f.const_values[~b])
-        value = x + y if op is ops.ADD else x - y if op is ops.SUB else min(x, y) if op is ops.MIN else max(x, y)
-        if -(1 << 63) <= value < 1 << 63:
-            return f.const(I64, value)
-    if op is ops.SUB and b < 0 and int(f.const_values[~b]) == 0:
+        value = f.folded(op, I64, I64, [a, b])
+        if value is not None:
+            return value
+    if op is ops.ADD and a < 0:
+        a, b = b, a
+    if op in (ops.ADD, ops.SUB) and b < 0 and int(f.const_values[~b]) == 0:
         return a
     made = f.register(I64, "")
     out.append(Instr(op, I64, made, [a, b], 0, line))

@@ -29,8 +29,8 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.ir.function import LOCAL_ALIGN, MOST_LOCAL, NONE, Array, Function, Instr, Loop
 from loopwright.nests.candidates import Jam
-from loopwright.nests.carry import needed
-from loopwright.nests.code import Code
+from loopwright.nests.carry import computed_by, needed
+from loopwright.nests.code import Code, own_copies
 from loopwright.nests.dependence import Dependence
 from loopwright.nests.interchange import backwards
 from loopwright.nests.jam import jam, stop_of
@@ -176,12 +176,6 @@ class Panels:
             pays = made.op(ops.AND, pays, made.op(ops.LE, count, made.const(self.height), BOOL), BOOL, BOOL)
         return pays
 
-    def _private(self) -> dict[int, int]:
-        """Variables of their own for a copy of what is in the loop over rows."""
-        f = self.nest.f
-        inside = [variable for variable, (start, stop) in self.nest.mentions.items() if self.rows.head < start and stop < self.rows.end]
-        return {variable: f.register(f.types[variable], f.names[variable], True) for variable in inside}
-
     def _blocks(self, made: Code, pays: int, down: tuple[int, int], along: tuple[int, int]) -> None:
         """Whole blocks, panel by panel; where panels do not pay there is one, as high as all, which is where it is."""
         f = made.f
@@ -273,7 +267,7 @@ class Panels:
         index = made.begin(down[0], down[1], self.factor, self.nest.name(self.rows))
         renames: list[dict[int, int]] = []
         for copy in range(self.factor):
-            rename = self._private()
+            rename = own_copies(self.nest, self.rows)
             rename[self.rows.index] = made.op(ops.ADD, index, made.const(copy)) if copy else index
             renames.append(rename)
         body: list[Instr] = []
@@ -414,7 +408,7 @@ def _early(nest: Nest, rows: NestLoop, across: NestLoop, inner: NestLoop) -> lis
     """Positions in the loop over rows of what the bounds of the other two are computed by; None where that changes in it, or is more than arithmetic."""
     f = nest.f
     wanted = {a for loop in (across, inner) for a in f.code[loop.head].args[:2] if a >= 0}
-    found = _computed(f, wanted, rows.head, inner.head)
+    found = computed_by(f, wanted, rows.head, inner.head)
     return None if found is None or rows.index in wanted or across.index in wanted or any(a >= 0 and f.variable[a] for a in wanted) else found
 
 
@@ -450,22 +444,8 @@ def _subscripts(f: Function, across: NestLoop, inner: NestLoop, position: int) -
     if deep is None:
         return None
     wanted = {a for at in [*deep, position] for a in f.code[at].args}
-    found = _computed(f, wanted, across.head, inner.head)
+    found = computed_by(f, wanted, across.head, inner.head)
     return None if found is None else found + deep
-
-
-def _computed(f: Function, wanted: set[int], start: int, end: int) -> list[int] | None:
-    """Positions between two others of what registers are computed by, which become what is wanted too; None where that is more than arithmetic."""
-    found: list[int] = []
-    for at in range(end - 1, start, -1):
-        instr = f.code[at]
-        if instr.dst >= 0 and instr.dst in wanted:
-            if not instr.op.pure or f.variable[instr.dst]:
-                return None
-            found.append(at)
-            wanted.update(instr.args)
-    found.reverse()
-    return found
 
 
 def _terms(form: Form | None) -> dict[int, int]:

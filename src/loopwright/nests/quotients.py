@@ -24,9 +24,9 @@ from loopwright.ir.affine import Form
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.nests import apart
 from loopwright.nests.candidates import innermost_loops
-from loopwright.nests.conditions import append_loop, own_variables
+from loopwright.nests.conditions import append_loop, computed, own_variables
 from loopwright.nests.nest import FEW, Nest, NestLoop, nests
-from loopwright.nests.unroll import clone, read_once
+from loopwright.nests.unroll import read_once
 from loopwright.nests.wrapped import leading_to_subscripts
 from loopwright.types import I64, VOID
 
@@ -217,18 +217,7 @@ class _Strips:
 
     def made(self, op: ops.Op, a: int, b: int) -> int:
         """An operand that is an operation of two others."""
-        f = self.f
-        if a < 0 and b < 0:
-            value = f.folded(op, I64, I64, [a, b])
-            assert value is not None
-            return value
-        if op is ops.ADD and a < 0:
-            a, b = b, a
-        if op in (ops.ADD, ops.SUB) and b < 0 and not int(f.const_values[~b]):
-            return a
-        value = f.register(I64, "")
-        self.out.append(Instr(op, I64, value, [a, b], 0, self.line))
-        return value
+        return computed(self.f, op, a, b, self.line, self.out)
 
     def rest(self) -> int:
         """What is added to the index, as an operand."""
@@ -275,12 +264,8 @@ class _Strips:
 
     def behind(self, start: int, left: int) -> None:
         """Append the loop over what whole strips leave."""
-        f, out = self.f, self.out
-        turn, index = f.register(I64, ""), f.register(I64, f.names[self.head.dst])
-        out.append(Instr(ops.FOR, self.head.type, turn, [f.const(I64, 0), left, f.const(I64, 1)], 0, self.line))
-        out.append(Instr(ops.ADD, I64, index, [turn, start], 0, self.line))
-        rename = {self.head.dst: index}
-        for variable in self.own:
-            rename[variable] = f.register(f.types[variable], f.names[variable], True)
-        clone(f, self.body, rename, out)
-        out.append(Instr(ops.END, VOID, NONE, [], 0, self.line))
+        f = self.f
+        counted = self.head.copy()
+        counted.dst = f.register(I64, "")
+        body = [Instr(ops.ADD, I64, self.head.dst, [counted.dst, start], 0, self.line), *self.body]
+        append_loop(f, counted, f.const(I64, 0), left, body, self.own, self.out)

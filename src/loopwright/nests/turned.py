@@ -28,8 +28,8 @@ from loopwright.ir.affine import Form
 from loopwright.ir.function import LOCAL_ALIGN, MOST_LOCAL, NONE, Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.nests import apart
-from loopwright.nests.carry import needed
-from loopwright.nests.code import Code
+from loopwright.nests.carry import computed_by, needed
+from loopwright.nests.code import Code, own_copies
 from loopwright.nests.nest import Access, Nest, NestLoop, nest_of, nests
 from loopwright.nests.scalars import PRIVATE, Scalar, scalars
 from loopwright.nests.unroll import clone
@@ -43,6 +43,10 @@ ROWS: Final = 128
 VECTORS: Final = 6
 #: Fewer iterations of the loop around both do not pay for the copy. (Measured on a Cascade Lake.)
 FEWEST: Final = 12
+#: So many instructions behind an innermost loop are looked at.
+MOST_BEHIND: Final = 16
+#: Bytes of the widest vector.
+_WIDEST: Final = 64
 #: Elements whose products lanes have, and whose sums are not made in wider ones.
 _ELEMENTS: Final = frozenset((F32, F64, I32, U32))
 _BODY: Final = frozenset((ops.LOAD, ops.STORE, ops.COPY, ops.ADD, ops.SUB, ops.MUL, ops.FMA, ops.MIN, ops.MAX, ops.NEG, ops.ABS))
@@ -87,10 +91,6 @@ def _candidates(nest: Nest) -> list[NestLoop]:
         if across is not None and rows is not None and rows.end - inner.end <= MOST_BEHIND and rows.step == across.step == inner.step == 1:
             found.append(rows)
     return found
-
-
-#: So many instructions behind an innermost loop are looked at.
-MOST_BEHIND: Final = 16
 
 
 class _Turned:
@@ -195,15 +195,6 @@ class _Turned:
         clone(f, f.code[self.rows.head + 1 : self.across.head], rename, code.out)
         return rename.get(bound, bound)
 
-    def own(self) -> dict[int, int]:
-        """Variables of their own for a copy of the loops."""
-        f = self.f
-        return {
-            variable: f.register(f.types[variable], f.names[variable], True)
-            for variable, (first, last) in self.nest.mentions.items()
-            if self.rows.head < first and last < self.rows.end
-        }
-
     def beginnings(self, code: Code) -> None:
         """Append loops that store what totals begin with."""
         original = self.f.code
@@ -213,7 +204,7 @@ class _Turned:
             made += original[self.across.end : self.rows.end + 1]
         else:
             made += original[self.inner.end + 1 : self.rows.end + 1]
-        clone(self.f, made, self.own(), code.out)
+        clone(self.f, made, own_copies(self.nest, self.rows), code.out)
 
     def store_total(self, made: list[Instr]) -> None:
         """Append a store of the total to the element that has it."""
@@ -225,7 +216,7 @@ class _Turned:
         original = self.f.code
         made = [original[at] for at in range(self.rows.head, self.inner.head) if at < self.across.head or original[at].op is not ops.STORE]
         self.take(made)
-        clone(self.f, made + original[self.inner.end + 1 : self.rows.end + 1], self.own(), code.out)
+        clone(self.f, made + original[self.inner.end + 1 : self.rows.end + 1], own_copies(self.nest, self.rows), code.out)
 
     def copy(self, read: Access, number: int, columns: tuple[int, int], deep: tuple[int, int], code: Code) -> None:
         """Append loops that turn a block round."""
@@ -271,7 +262,7 @@ class _Turned:
                     self.store_total(made)
                 continue
             made.append(instr)
-        clone(f, made, self.own(), code.out)
+        clone(f, made, own_copies(self.nest, self.rows), code.out)
 
     def take(self, made: list[Instr]) -> None:
         """Append the total as the block before has left it."""
@@ -310,9 +301,9 @@ def _turned(nest: Nest) -> _Turned | None:
     if any(not instr.op.pure or f.variable[instr.dst] for instr in f.code[rows.head + 1 : across.head]):
         return None
     ends = [_end(nest, place) for place in (0, 1)]
-    # (Of rows that change at both ends, those without iterations could begin where nothing is.)
     reads = _reads(nest)
     store = _store(nest)
+    # (Of rows that change at both ends, those without iterations could begin where nothing is.)
     if None in ends or all(ends) or not reads or store is None or f.local_bytes() + len(reads) * (ROWS * VECTORS * _WIDEST + LOCAL_ALIGN) > MOST_LOCAL:
         return None
     variables = scalars(nest)
@@ -322,10 +313,6 @@ def _turned(nest: Nest) -> _Turned | None:
         return None
     total, begins, finishes = _total(nest, store, variables)
     return _Turned(nest, reads, store, total, begins, finishes, [None if end == 0 else end == 1 for end in ends])
-
-
-#: Bytes of the widest vector.
-_WIDEST: Final = 64
 
 
 def _end(nest: Nest, place: int) -> int | None:
@@ -384,17 +371,9 @@ def _times(nest: Nest, form: Form | None, loop: NestLoop) -> int | None:
 
 def _subscripts(nest: Nest, read: Access) -> list[int] | None:
     """Positions of what the subscripts of a load are computed by, in the loops; None where that is more than arithmetic, or hangs on the row."""
-    code = nest.f.code
-    wanted = set(code[read.position].args)
-    found: list[int] = []
-    for at in range(read.position - 1, nest.start, -1):
-        instr = code[at]
-        if instr.dst >= 0 and instr.dst in wanted and instr.op is not ops.FOR:
-            if not instr.op.pure or nest.f.variable[instr.dst]:
-                return None
-            found.append(at)
-            wanted.update(instr.args)
-    return found[::-1] if nest.loops[0].index not in wanted else None
+    wanted = set(nest.f.code[read.position].args)
+    found = computed_by(nest.f, wanted, nest.start, read.position)
+    return found if nest.loops[0].index not in wanted else None
 
 
 def _store(nest: Nest) -> Access | None:
