@@ -18,7 +18,7 @@ _NUMPY: Final = {"uint8": "u8", "int16": "i16", "int32": "i32", "int64": "i64", 
 _RANK: Final = {"u8": 0, "i16": 1, "i32": 2, "i64": 3, "f32": 4, "f64": 5}
 _OPERATORS: Final = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
-    ast.BitAnd: "&", ast.BitOr: "|", ast.LShift: "<<", ast.RShift: ">>", ast.And: "&&", ast.Or: "||", ast.FloorDiv: "/", ast.Mod: "%",
+    ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>", ast.And: "&&", ast.Or: "||", ast.FloorDiv: "/", ast.Mod: "%",
 }  # fmt: skip
 #: The type of a number that is written down.
 _WEAK: Final = ""

@@ -12,6 +12,7 @@ from tests.machines import Runner, runners
 
 import loopwright as lw
 from loopwright.errors import KernelTypeError
+from loopwright.runtime import cpu
 
 NEAR = {0: 1.5 * 2.0**-12, 1: 2.0**-21.5, 2: 2.0**-22.5}
 LEAST = float(np.finfo(np.float32).tiny)
@@ -139,32 +140,60 @@ fast = lw.kernel(normalized, fastmath=True)
 exact = lw.kernel(normalized)
 
 
+def _types(element: Any) -> tuple[Any, ...]:
+    return lw.Array[element], lw.Array[element], lw.Array[element, 2]
+
+
+@pytest.mark.parametrize("element", [np.float32, np.float64])
 @pytest.mark.parametrize("runner", runners(lambda runner: runner.widest))
-def test_fastmath_divides_by_roots_as_near(runner: Runner) -> None:
-    x = np.exp2(np.random.default_rng(2).uniform(-40, 40, 1003)).astype(np.float32)
-    y = np.random.default_rng(3).uniform(-4, 4, 1003).astype(np.float32)
-    out = np.zeros((3, len(x)), np.float32)
+def test_fastmath_divides_by_roots_as_near(runner: Runner, element: type) -> None:
+    powers = 40 if element is np.float32 else 300
+    x = np.exp2(np.random.default_rng(2).uniform(-powers, powers, 1003)).astype(element)
+    y = np.random.default_rng(3).uniform(-4, 4, 1003).astype(element)
+    out = np.zeros((3, len(x)), element)
+    near = 2.0**-21 if element is np.float32 else 2.0**-51
 
     def check(_: Any) -> None:
-        wide = x.astype(np.float64)
-        for row, want, bound in zip(out, [y / np.sqrt(wide), y / np.sqrt(wide) ** 3, 1 / np.sqrt(wide)], (2**-21, 2**-19, 2**-21), strict=True):
+        wide = x.astype(np.longdouble)
+        for row, want, bound in zip(out, [y / np.sqrt(wide), y / np.sqrt(wide) ** 3, 1 / np.sqrt(wide)], (near, 4 * near, near), strict=True):
             assert np.max(np.abs(row / want - 1)) <= bound
 
-    runner.run(runner.compiled(fast, *TYPES), [x, y, out], check)
+    runner.run(runner.compiled(fast, *_types(lw.f32 if element is np.float32 else lw.f64)), [x, y, out], check)
 
 
+@pytest.mark.parametrize("element", [np.float32, np.float64])
 @pytest.mark.parametrize("runner", runners(lambda runner: runner.widest))
-def test_fastmath_divides_by_the_roots_of_zeros_and_infinities(runner: Runner) -> None:
-    x = np.array([0.0, math.inf, 0.0, math.inf, 1.0] * 5, np.float32)
-    y = np.array([2.0, 2.0, -3.0, -3.0, 5.0] * 5, np.float32)
-    out = np.zeros((3, len(x)), np.float32)
+def test_fastmath_divides_by_the_roots_of_zeros_and_infinities(runner: Runner, element: type) -> None:
+    x = np.array([0.0, math.inf, 0.0, math.inf, 1.0] * 5, element)
+    y = np.array([2.0, 2.0, -3.0, -3.0, 5.0] * 5, element)
+    out = np.zeros((3, len(x)), element)
 
     def check(_: Any) -> None:
         for row in out[:2]:
             assert row[:4].tolist() == [math.inf, 0, -math.inf, 0] and abs(row[4] - 5) < 1e-5
         assert out[2, :4].tolist() == [math.inf, 0, math.inf, 0]
 
-    runner.run(runner.compiled(fast, *TYPES), [x, y, out], check)
+    runner.run(runner.compiled(fast, *_types(lw.f32 if element is np.float32 else lw.f64)), [x, y, out], check)
+
+
+@pytest.mark.skipif("avx512f" not in cpu.host_features(), reason="takes AVX-512")
+def test_reciprocal_roots_of_f64_are_off_by_less_than_two_units() -> None:
+    @lw.kernel(fastmath=True)
+    def roots(x: lw.Array[lw.f64], out: lw.Array[lw.f64]):
+        for i in lw.range(len(x)):
+            out[i] = 1 / lw.sqrt(x[i])
+
+    rng = np.random.default_rng(5)
+    for x in (1 + 3 * rng.random(1 << 16), np.exp2(rng.uniform(-1074, 1023, 1 << 16))):
+        out = np.zeros_like(x)
+        roots(x, out)
+        want = 1 / np.sqrt(x.astype(np.longdouble))
+        assert np.max(np.abs(out - want) / np.spacing(want.astype(np.float64))) < 2
+    special = np.array([0.0, -0.0, math.inf, -1.0, math.nan, 5e-324] * 3)
+    out = np.zeros_like(special)
+    roots(special, out)
+    np.testing.assert_array_equal(out[:5], [math.inf, -math.inf, 0.0, math.nan, math.nan])
+    assert abs(out[5] * math.sqrt(5e-324) - 1) < 1e-15
 
 
 def test_what_fastmath_does_not_allow_is_divided() -> None:
@@ -172,6 +201,8 @@ def test_what_fastmath_does_not_allow_is_divided() -> None:
     assert "vrsqrtps ymm" in text and "vsqrtps" not in text and "vdivps" not in text
     text = exact.compile(*TYPES, target="x86-64-v3").asm()
     assert "vrsqrt" not in text and "vsqrtps ymm" in text and "vdivps ymm" in text
+    # Estimates of f64 are there with AVX-512.
+    assert "vrsqrt14pd zmm" in fast.compile(*_types(lw.f64), target="x86-64-v4").asm() and "vsqrt" in fast.compile(*_types(lw.f64), target="x86-64-v3").asm()
 
 
 def test_a_root_that_is_read_elsewhere_stays() -> None:

@@ -410,3 +410,29 @@ def test_many_short_branches_one_after_the_other_have_lanes() -> None:
     y = np.zeros_like(x)
     code(x, y)
     assert y.tolist() == [math.isqrt(v) for v in x.tolist()]
+
+
+def test_what_an_inner_loop_does_not_change_is_loaded_down_a_column_once() -> None:
+    """Points of three coordinates, each in a lane, though an inner loop names them; where it stores to that array it loads them each time, and lanes do not pay."""
+    source = """def nest(a, b, c):
+    for i in range(a.shape[0]):
+        best = f32(9.0)
+        at = 0
+        for j in range(b.shape[0]):
+            x = a[i, 0] - b[j, 0]
+            y = a[i, 1] - b[j, 1]
+            r = x * x + y * y
+            if r < best:
+                best = r
+                at = j
+        c[i] = at
+"""
+    rng = np.random.default_rng(1)
+    a, b = rng.random((45, 3), np.float32), rng.random((11, 3), np.float32)
+    text = rewritten(source, a, b, np.zeros(45, np.int32))
+    assert "%i" in text and " lanes " in text
+    code = kernel(source).compile(a, b, np.zeros(45, np.int32), target="x86-64-v4")
+    assert "lanes(i)" in code.nests()[0].done
+    stored = source.replace("            r = x * x + y * y\n", "            r = x * x + y * y\n            a[i, 2] = r\n")
+    assert "lanes(i)" not in kernel(stored).compile(a, b, np.zeros(45, np.int32), target="x86-64-v4").nests()[0].done
+    rewritten(stored, a, b, np.zeros(45, np.int32))

@@ -19,6 +19,7 @@ from loopwright.nests import (
     borders,
     choices,
     conditions,
+    cut_rows,
     distribute,
     flattened,
     fusion,
@@ -45,7 +46,7 @@ from loopwright.nests.hoisted import hoist
 from loopwright.nests.jam import invariant
 from loopwright.nests.lanes import adjacent, free, in_pairs, mark, strided
 from loopwright.nests.narrow import narrow
-from loopwright.nests.nest import Nest, NestLoop, Run, nests
+from loopwright.nests.nest import Nest, NestLoop, Run, nests, parts
 from loopwright.nests.order import reorder
 from loopwright.nests.packs import packs
 from loopwright.nests.panels import Panels, panels
@@ -120,6 +121,11 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     if f.code is not written:
         found = nests(f)
         written = f.code
+    for index, step in cut_rows.run(f, [nest for nest in found if nest.loops[0].index not in beside], target, core, beside).items():
+        out.setdefault(index, []).append(step)
+    if f.code is not written:
+        found = nests(f)
+        written = f.code
     untouched: set[int] = set()  # the indices of the outermost loops of nests that stay as they are
     for nest in reversed(found):
         if nest.loops[0].index in beside:
@@ -133,7 +139,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
         if not nest.obstacles and not _rewrite(nest, target, core, distinct):
             untouched.add(nest.loops[0].index)
     if f.code is not written:
-        found = nests(f)
+        found = parts(f)
     written = f.code
     keep_values(f, found, report, distinct)
     if f.code is not written:

@@ -34,7 +34,7 @@ from loopwright.nests.unroll import clone
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
 
-__all__ = ["Unit", "alone", "parts_of", "run"]
+__all__ = ["Unit", "alone", "improves", "may_gain", "parts_of", "replaced", "run", "units_of"]
 
 #: A nest has so many loops at least.
 FEWEST: Final = 3
@@ -84,7 +84,7 @@ def run(f: Function, found: list[Nest], target: Target, core: Core) -> set[int]:
 
 def _distribute(nest: Nest, target: Target, core: Core, written: set[int]) -> bool:
     """Distribute the outermost loop of a nest that gains by it; False where none does."""
-    wanted = [(loop, units) for loop in nest.loops for units in [_units(nest, loop)] if _several(nest, loop, units)]
+    wanted = [(loop, units) for loop in nest.loops for units in [units_of(nest, loop)] if _several(nest, loop, units)]
     if not wanted or too_many(nest):
         return False
     found = dependences(nest)
@@ -99,7 +99,7 @@ def _distribute(nest: Nest, target: Target, core: Core, written: set[int]) -> bo
     return False
 
 
-def _units(nest: Nest, loop: NestLoop) -> list[Unit]:
+def units_of(nest: Nest, loop: NestLoop) -> list[Unit]:
     """The units of a loop's body; what is not in any is arithmetic, of which each part can have its own."""
     code = nest.f.code
     loops = {inner.head: inner for inner in nest.loops if inner.parent is loop}
@@ -126,10 +126,10 @@ def _several(nest: Nest, loop: NestLoop, units: list[Unit]) -> bool:
     inner = [unit.loop for unit in units if unit.loop is not None]
     if not loop.step or not inner or len(units) < 2 or not (len(inner) > 1 or any(other.parent is inner[0] for other in nest.loops)):
         return False
-    return any(_may_gain(nest, loop, other) for other in inner)
+    return any(may_gain(nest, loop, other) for other in inner)
 
 
-def _may_gain(nest: Nest, loop: NestLoop, inner: NestLoop) -> bool:
+def may_gain(nest: Nest, loop: NestLoop, inner: NestLoop) -> bool:
     """Whether all that a loop stores is elsewhere in the next iteration of the one around it, and it holds another, or reads what it has written."""
     accesses = [access for access in nest.accesses if inner.head < access.position < inner.end]
     stored = {access.array for access in accesses if access.store}
@@ -145,7 +145,7 @@ def _may_gain(nest: Nest, loop: NestLoop, inner: NestLoop) -> bool:
 
 def parts_of(nest: Nest, loop: NestLoop, found: list[Dependence], variables: list[Scalar]) -> list[list[Unit]]:
     """What a loop's body may be made parts of, each in a loop of its own, in their order."""
-    return _parts(nest, loop, _units(nest, loop), found, variables)
+    return _parts(nest, loop, units_of(nest, loop), found, variables)
 
 
 def _parts(nest: Nest, loop: NestLoop, units: list[Unit], found: list[Dependence], variables: list[Scalar]) -> list[list[Unit]]:
@@ -242,7 +242,7 @@ def _merged(
 def _gains(nest: Nest, target: Target, core: Core, loop: NestLoop, part: list[Unit], found: list[Dependence], variables: list[Scalar]) -> bool:
     """Whether a part is one loop, which can be done better without others beside it."""
     inner = part[-1].loop if part else None
-    if inner is None or any(unit.loop is not None for unit in part[:-1]) or not _may_gain(nest, loop, inner):
+    if inner is None or any(unit.loop is not None for unit in part[:-1]) or not may_gain(nest, loop, inner):
         return False
     innermost = [other for other in nest.loops if inner.head < other.head < inner.end]
     if innermost:
@@ -250,9 +250,14 @@ def _gains(nest: Nest, target: Target, core: Core, loop: NestLoop, part: list[Un
         return len(part) == 1
     if free(inner, found) and not any(scalar.loop is inner and scalar.kind == CARRIED for scalar in variables):
         return False
+    return improves(nest, loop, alone(nest, loop, part), target, core)
+
+
+def improves(nest: Nest, loop: NestLoop, instead: list[Instr], target: Target, core: Core) -> bool:
+    """Whether other code in the place of a loop, with one loop in another, is changed for the better."""
     f = nest.f
     code = f.code
-    f.code = [*code[: loop.head], *alone(nest, loop, part), *code[loop.end + 1 :]]
+    f.code = [*code[: loop.head], *instead, *code[loop.end + 1 :]]
     changes: list[object] = []
     again = _without_branches(f, nest.start)
     if again is not None:
@@ -288,7 +293,7 @@ def alone(nest: Nest, loop: NestLoop, part: list[Unit]) -> list[Instr]:
     code = f.code
     head = code[loop.head]
     body: list[Instr] = []
-    inside = {k for unit in _units(nest, loop) for k in range(unit.start, unit.end)}
+    inside = {k for unit in units_of(nest, loop) for k in range(unit.start, unit.end)}
     own = {k for unit in part for k in range(unit.start, unit.end)}
     body = [code[k] for k in range(loop.head + 1, loop.end) if k in own or (k not in inside and _needed(code, k, loop, own))]
     out: list[Instr] = []
@@ -318,6 +323,11 @@ def _needed(code: list[Instr], k: int, loop: NestLoop, own: set[int]) -> bool:
 
 def _rewrite(nest: Nest, loop: NestLoop, parts: list[list[Unit]], written: set[int]) -> None:
     """Put the parts, each in a loop, where the loop is, and the nest as written beside it where arrays might overlap."""
+    replaced(nest, loop, [instr for part in parts for instr in alone(nest, loop, part)], written)
+
+
+def replaced(nest: Nest, loop: NestLoop, instead: list[Instr], written: set[int]) -> None:
+    """Put other code in the place of a loop, and the nest as written beside it where arrays might overlap; ``written`` receives the index of that one's outermost loop."""
     f = nest.f
     code = f.code
     asked = apart.pairs(nest)
@@ -325,8 +335,5 @@ def _rewrite(nest: Nest, loop: NestLoop, parts: list[list[Unit]], written: set[i
     if asked:
         plain = apart.as_written(f, code, nest.start, nest.end + 1)
         written.add(plain[0].dst)
-    fast = code[nest.start : loop.head]
-    for part in parts:
-        fast += alone(nest, loop, part)
-    fast += code[loop.end + 1 : nest.end + 1]
+    fast = [*code[nest.start : loop.head], *instead, *code[loop.end + 1 : nest.end + 1]]
     f.code = code[: nest.start] + apart.versioned(f, asked, plain, fast, code[nest.start].line) + code[nest.end + 1 :]

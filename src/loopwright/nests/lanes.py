@@ -228,7 +228,7 @@ def _along(nest: Nest, loop: NestLoop, apart: bool) -> bool:
                     moves = coefficient
                 elif _differs(nest, loop, value):
                     return False
-            if moves == 1 and place != last and not access.store and _seldom(nest, loop, access.position):
+            if moves == 1 and place != last and not access.store and _seldom(nest, loop, access):
                 continue
             if moves == 1 and place != last and apart and not access.store:
                 below += 1
@@ -240,10 +240,15 @@ def _along(nest: Nest, loop: NestLoop, apart: bool) -> bool:
     return below <= beside
 
 
-def _seldom(nest: Nest, loop: NestLoop, position: int) -> bool:
-    """Whether a place in a loop with others inside is in none of these: what is there is done once for all of an inner loop."""
+def _seldom(nest: Nest, loop: NestLoop, access: Access) -> bool:
+    """Whether a load in a loop with others inside is done once for all of an inner loop: it is in none of these, or reads the same in all iterations, and nothing there writes to its array."""
     inner = [other for other in nest.loops if other.parent is loop]
-    return bool(inner) and not any(other.head < position < other.end for other in inner)
+    around = next((other for other in inner if other.head < access.position < other.end), None)
+    if around is None:
+        return bool(inner)
+    if any(other.store and other.array == access.array and around.head < other.position < around.end for other in nest.accesses):
+        return False
+    return not any(form is None or nest.forms.depends(form, around.head, around.end) for form in access.subscripts)
 
 
 def looked_up(nest: Nest, loop: NestLoop, access: Access) -> bool:
@@ -341,6 +346,10 @@ class _Body:
         self.lanes = 0
         self.least = 0
 
+    def seldom(self, position: int) -> bool:
+        """Whether what is loaded at a place is loaded once for all of an inner loop."""
+        return any(access.position == position and _seldom(self.nest, self.loop, access) for access in self.nest.accesses)
+
     def possible(self) -> bool:
         """Whether every operation on them is one that lanes have."""
         f = self.nest.f
@@ -383,7 +392,7 @@ class _Body:
                 elif op in _BRANCHES and not depth:
                     return False
             elif op is ops.LOAD or op is ops.STORE:
-                if not self._accesses(instr, depth > 0, self.apart or _seldom(self.nest, self.loop, k)):
+                if not self._accesses(instr, depth > 0, self.apart or self.seldom(k)):
                     return False
             elif self._of(instr.dst) == _VARYING and not (
                 self.done(instr, MOST_RARELY if k < skipped else MOST_STEPS) and (not looks_up or self._gains(instr))
@@ -615,7 +624,7 @@ class _Body:
         if shapes[-1] == _VARYING and not store and not any(shapes[:-1]):
             return self._gathered(type_, places[-1]) and (not some or (self._masks(instr.type) and type_.bits >= 32))
         if apart and not store and not some and not shapes[-1] and shapes[:-1].count(_LINEAR) == 1 and _VARYING not in shapes:
-            return instr.type.bits == self.width
+            return instr.type.bits == self.width or has(self.target, ops.LOAD_STRIDED_AT, type_)
         if self.strided and self._row(places) and not any(shapes[:-2]):
             # (Whether rows are next to each other is asked by the pass ``vectorize``.)
             return not some and dealt(type_, self._apart(instr), self.target, asking(self.target)) and not (store and self._of(instr.args[0]) == _AFFINE)

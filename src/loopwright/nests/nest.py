@@ -14,7 +14,7 @@ from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.loops import IS_LOOP
 from loopwright.ir.ops import Op
 
-__all__ = ["Access", "Nest", "NestLoop", "Run", "nest_of", "nests"]
+__all__ = ["Access", "Nest", "NestLoop", "Run", "nest_of", "nests", "parts"]
 
 
 #: Loops known to have fewer iterations are short.
@@ -226,6 +226,19 @@ def nests(f: Function) -> list[Nest]:
                 start = k
                 inside = depth
             depth += 1
+    return found
+
+
+def parts(f: Function) -> list[Nest]:
+    """The nests of a function; of those with obstacles, which may hold what has become vectors, their innermost loops by themselves."""
+    found: list[Nest] = []
+    for nest in nests(f):
+        if not nest.obstacles:
+            found.append(nest)
+            continue
+        for loop in nest.loops:
+            if f.code[loop.head].op is ops.FOR and not any(other.parent is loop for other in nest.loops):
+                found.append(_read(Nest(f, loop.head, loop.end, nest.forms.places, nest.mentions)) if loop.parent is not None else nest)
     return found
 
 

@@ -17,7 +17,7 @@ from loopwright.nests.graph import Graph
 from loopwright.nests.keyed_sums import split_keyed_sums
 from loopwright.nests.leaving import mark_leaving
 from loopwright.nests.narrow import narrow
-from loopwright.nests.nest import nests
+from loopwright.nests.nest import nests, parts
 from loopwright.passes import idioms, invariant_terms, reciprocals
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
@@ -79,7 +79,7 @@ def _by_hand(f: Function, target: Target, told: Any) -> None:
     STEPS.setdefault("pipeline", pipeline_row())
     apply_schedule(f, target, told)
     if f.options.nests:
-        keep_values(f, nests(f), told)
+        keep_values(f, parts(f), told)
 
 
 def report(f: Function, target: Target) -> Any:

@@ -12,14 +12,15 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.affine import Forms
 from loopwright.ir.function import NONE, Function, Instr, Loop
+from loopwright.ir.loops import IS_LOOP
 from loopwright.nests.ahead import BLOCK
 from loopwright.nests.leaving import Leaving
 from loopwright.nests.operations import asking, steps
 from loopwright.nests.room import settle
-from loopwright.nests.unroll import last_multiple, read_once
+from loopwright.nests.unroll import clone, last_multiple, read_once
 from loopwright.passes.passed_over import in_groups, vectors_a_step
 from loopwright.targets.target import Target
-from loopwright.types import I64, VOID, vector_of
+from loopwright.types import BOOL, I64, VOID, vector_of
 from loopwright.vectors.accesses import ALONG, APART, BACK, lay
 from loopwright.vectors.bitmaps import bit_accesses
 from loopwright.vectors.carried import Carried
@@ -39,8 +40,18 @@ USUAL: Final = 32
 _SLOW: Final = frozenset((ops.DIV, ops.SQRT))
 #: What takes several instructions on bytes.
 _SLOW_ON_BYTES: Final = frozenset((ops.MUL, ops.SHL, ops.SHR))
+#: Elements in turn, dealt out and put together, or loaded as wider ones; what takes them one by one.
+_DEALT: Final = frozenset((ops.LOAD_AT, ops.STORE_AT, *ops.LOAD_PART.values(), *ops.STORE_PARTS.values(), *ops.STORE_SOME.values()))
+_ONE_BY_ONE: Final = ops.STRIDED | ops.INDEXED
+#: Longer bodies are not written once more for a step that ends with the last index.
+MOST_AGAIN: Final = 120
 #: Bits of a vector of words that masks can be laid over.
 WORDS: Final = 128
+
+
+def _array(instr: Instr) -> int:
+    """The array that an access is to; NONE where that is not known."""
+    return instr.imm if instr.op in ops.ACCESSES else instr.mem.array if instr.mem is not None else NONE
 
 
 def buffers(target: Target) -> bool:
@@ -115,6 +126,8 @@ class VectorLoop:
             # Counted from 0; the first lane is at ``first`` less that.
             self.index = f.register(I64, f.names[self.head.dst])
             self.first, self.stop, self.lo, self.hi = _downwards(f, self.lo, self.hi, self.lanes, self.head.line, out)
+        #: Where whole steps end at the latest, of a loop that counts up.
+        self.limit = NONE
         self.made = self.predication(shapes, leaves, width, ample, blocks)
         self.described = Loop(self.made.all, loop.unroll, whole=whole, rest=loop.rest)
         self.usual = [row for row in loop.accumulators if row[0] not in self.made.totals]
@@ -176,6 +189,8 @@ class VectorLoop:
         out[:0] = made.made
         blocks = self.enclose(body)
         made.line = head.line
+        if self.whole and self.again(body):
+            self.once_more(body)
         for item in self.narrow:
             made.end_total(item)
         if blocks:
@@ -226,8 +241,46 @@ class VectorLoop:
             if spare and not self.ample:
                 made.out = self.out
                 self.hi = made.scalar(ops.SUB, made.scalar(ops.MAX, self.hi, self.lo), f.const(I64, 1))
+            self.limit = self.hi
             self.stop = self.hi = last_multiple(f, self.lo, self.hi, self.lanes, head.line, self.out)
         return body
+
+    def again(self, body: list[Instr]) -> bool:
+        """Whether a step may begin among indices that are done already: its elements are dealt out, so that masks do not serve, it only stores, and to arrays that it does not load."""
+        if self.limit == NONE or self.leaving is not None or self.carried is not None or self.loop.accumulators or self.loop.whole or len(body) > MOST_AGAIN:
+            return False
+        if not any(instr.op in _DEALT for instr in body) or any(
+            instr.op in _ONE_BY_ONE or instr.op.effect == ops.CALLS or IS_LOOP[instr.op.code] for instr in body
+        ):
+            return False
+        read: set[int] = set()
+        written: set[int] = set()
+        for instr in body:
+            if instr.op.effect == ops.READS:
+                read.add(_array(instr))
+            elif instr.op.effect == ops.WRITES:
+                written.add(_array(instr))
+        return NONE not in read | written and all(self.apart(a, b) for a in written for b in read)
+
+    def apart(self, a: int, b: int) -> bool:
+        """Whether nothing that is stored to one array is loaded from another."""
+        f = self.f
+        return a != b and (f.never_meet(a, b) or not (f.arrays[a].shared or f.arrays[b].shared))
+
+    def once_more(self, body: list[Instr]) -> None:
+        """One step more behind whole ones, which ends with the last index, where more than a few are left."""
+        f, made = self.f, self.made
+        enough = made.define(ops.GE, I64, [made.scalar(ops.SUB, self.limit, self.lo), f.const(I64, self.lanes)], BOOL)
+        more = made.define(ops.LT, I64, [made.scalar(ops.ADD, self.stop, f.const(I64, self.lanes // 8)), self.limit], BOOL)
+        both = made.define(ops.AND, BOOL, [enough, more], BOOL)
+        last = made.scalar(ops.SUB, self.limit, f.const(I64, self.lanes))
+        end = made.define(ops.SELECT, I64, [both, self.limit, last], I64)
+        index = f.register(I64, f.names[self.head.dst])
+        mask = f.register(f.types[made.all])
+        self.out.append(Instr(ops.FOR, self.head.type, index, [last, end, f.const(I64, self.lanes)], 0, made.line, loop=Loop(mask, 1, whole=True)))
+        clone(f, body, {self.index: index, made.all: mask}, self.out)
+        self.out.append(self.root.end)
+        self.stop = made.define(ops.SELECT, I64, [both, self.limit, self.stop], I64)
 
     def enclose(self, body: list[Instr]) -> bool:
         """The loop with its body. Whether it is inside of one over blocks, which is open still."""

@@ -29,6 +29,7 @@ CORE: Final = Core(
 load.*                         | .*           | load     | 4  | 1
 store.*                        | .*           | store    | 1  | 1
 rsqrt                          | f32          | float    | 20 | 4
+rsqrt                          | f64          | float    | 40 | 9
 sqrt                           | f64          | divide   | 18 | 9
 sqrt                           | .*           | divide   | 13 | 5
 div                            | f64          | divide   | 13 | 5

@@ -65,7 +65,7 @@ def _dot_add(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> 
 
 
 def _estimate(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
-    if instr.type.bits == 32:
+    if instr.type.bits == 32 or (instr.op is ops.RSQRT and target.estimates_roots(instr.type)):
         return False
     sequences.divide_for_estimate(f, instr, emit)
     return True

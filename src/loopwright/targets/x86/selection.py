@@ -133,6 +133,28 @@ rsqrt            | f32x                          | VRSQRTPS t, a
                  |                               | VMAXPS u, u, =0x3fc00000
                  |                               | VMULPS t, t, =0x3f000000
                  |                               | VMULPS d, t, u
+# Of f64, whose estimate y is off by 2**-14 at most, y + y * (e / 2 + 3 / 8 * e**2 + 5 / 16 * e**3 + 35 / 128 * e**4), where e = 1 - a * y * y: the binomial series of (1 - e)**-(1/2), off by 2**-66. Of 0 and infinities
+# e is NaN, and VMINPD gives its second source.
+rsqrt            | f64x                          | VRSQRT14PD t, a
+                 |                               | VMULPD u, a, t
+                 |                               | VFNMADD213PD u, t, =0x3ff0000000000000
+                 |                               | VMULPD d, u, =0x3fd1800000000000
+                 |                               | VADDPD d, d, =0x3fd4000000000000
+                 |                               | VFMADD213PD d, u, =0x3fd8000000000000
+                 |                               | VFMADD213PD d, u, =0x3fe0000000000000
+                 |                               | VMULPD d, d, u
+                 |                               | VMINPD d, d, =0x3fd0000000000000
+                 |                               | VFMADD213PD d, t, t
+rsqrt            | f64                           | VRSQRT14SD t, a, a
+                 |                               | VMULSD u, a, t
+                 |                               | VFNMADD213SD u, t, =0x3ff0000000000000
+                 |                               | VMULSD d, u, =0x3fd1800000000000
+                 |                               | VADDSD d, d, =0x3fd4000000000000
+                 |                               | VFMADD213SD d, u, =0x3fd8000000000000
+                 |                               | VFMADD213SD d, u, =0x3fe0000000000000
+                 |                               | VMULSD d, d, u
+                 |                               | VMINSD d, d, =0x3fd0000000000000
+                 |                               | VFMADD213SD d, t, t
 rsqrt            | f32                           | VRSQRT14SS t, a, a
                  |                               | VMULSS u, a, t
                  |                               | VFNMADD213SS u, t, =0x40400000

@@ -32,7 +32,7 @@ from loopwright.targets.x86.core import CORE
 from loopwright.targets.x86.lowering import missing, rule_for
 from loopwright.targets.x86.operands import X86Assembler, bits_as_immediate, fits32
 from loopwright.targets.x86.registers import K0, RBP, REGISTERS
-from loopwright.types import BOOL, F32, PTR, U32, VOID, Type, vector_of
+from loopwright.types import BOOL, F32, F64, PTR, U32, VOID, Type, vector_of
 
 __all__ = ["V3_FEATURES", "V4_FEATURES", "X86"]
 
@@ -335,8 +335,9 @@ class X86(Target):
         return self.mask_registers
 
     def estimates_roots(self, type_: Type) -> bool:
-        # A division and a root keep the divider for 8.5 cycles (256 bits, ``timing.py``), the estimate and the five operations that refine it two pipes for 3.
-        return type_.element is F32
+        # A division and a root keep the divider for 8.5 cycles (256 bits, ``timing.py``), the estimate and the five operations that refine it two pipes for 3; of f64 they keep it for 20 (Cascade Lake) and 14
+        # (Zen 4), the estimate, which AVX-512 alone has, and nine operations the pipes for 6.
+        return type_.element is F32 or (type_.element is F64 and self.mask_registers)
 
     def slides(self, type_: Type) -> bool:
         # VALIGND and VALIGNQ.

@@ -1,0 +1,229 @@
+"""A loop over rows that holds several loops, one of which waits for its own results and begins with what one before it has made: cut in front of that, block of rows by block of rows.
+
+::
+
+    for i = 0, n                         for first = 0, n, 64
+      s = 0                                for i = first, min(first + 64, n)
+      for j: s = s + a[i, j]                 s = 0; for j: s = s + a[i, j]
+      for j                        →         kept[i - first] = s
+        b[i, j] = s                        for i = first, min(first + 64, n)
+        s = s + a[i, j + w] - a[i, j]        s = kept[i - first]
+                                             for j: b[i, j] = s; s = s + a[i, j + w] - a[i, j]
+
+Then the second loop is by itself in the one around it, whose iterations are jammed or walked together (``distribute.py``, which does that where nothing is handed on). What is handed on in a variable gets an
+element of a local array for each row (scalar expansion, strip-mined: D. Padua and M. Wolfe, "Advanced compiler optimizations for supercomputers", CACM 29(12), 1986).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from loopwright.ir import ops
+from loopwright.ir.function import NONE, Array, Function, Instr
+from loopwright.nests.code import Code
+from loopwright.nests.conditions import own_variables
+from loopwright.nests.dependence import Dependence, dependences, too_many
+from loopwright.nests.distribute import Unit, improves, may_gain, replaced, units_of
+from loopwright.nests.lanes import adjacent, free
+from loopwright.nests.nest import Nest, NestLoop
+from loopwright.nests.scalars import CARRIED, Scalar, any_order, scalars
+from loopwright.nests.unroll import clone, read_once
+from loopwright.targets.core import Core
+from loopwright.targets.target import Target
+from loopwright.types import BOOL, I64, PTR
+
+__all__ = ["run"]
+
+#: Rows of a block.
+ROWS: Final = 64
+#: So many values are kept for each row at most.
+MOST_KEPT: Final = 6
+
+
+def run(f: Function, found: list[Nest], target: Target, core: Core, written: set[int]) -> dict[int, str]:
+    """Cut such loops of a function.
+
+    Args:
+        f: the function.
+        found: its nests.
+        target: the machine.
+        core: its core.
+        written: receives the indices of the outermost loops that stand beside those made, as written, for arrays that overlap.
+
+    Returns:
+        By the index of the outermost loop of what was made: what was done, for the report.
+    """
+    done: dict[int, str] = {}
+    for nest in reversed(found):
+        if nest.obstacles or len(nest.loops) < 3:
+            continue
+        loop = next((loop for loop in nest.loops if _holds_several(nest, loop)), None)
+        if loop is None or too_many(nest):
+            continue
+        cut = _Cut(nest, loop)
+        if cut.possible(target):
+            arrays = len(f.arrays)
+            if cut.gains(target, core):
+                done[cut.rewrite(written)] = f"{nest.name(loop)} cut between its loops, {ROWS} rows at a time"
+            else:
+                del f.arrays[arrays:]
+    return done
+
+
+def _holds_several(nest: Nest, loop: NestLoop) -> bool:
+    """Whether a loop holds several others, all innermost, of which one stores what is elsewhere in the next iteration, and waits for itself."""
+    inside = [other for other in nest.loops if other.parent is loop]
+    return (
+        loop.step == 1 and len(inside) > 1 and not any(other.parent in inside for other in nest.loops) and any(may_gain(nest, loop, other) for other in inside)
+    )
+
+
+class _Cut:
+    """A loop that is to be cut, and where.
+
+    Attributes:
+        loops: per part, its loops.
+        starts: where the parts begin, and the last one ends.
+        kept: the registers that are handed on from one part to a later one.
+        again: positions of what each part can compute for itself.
+        arrays: what holds those that are kept, an element for each row.
+    """
+
+    def __init__(self, nest: Nest, loop: NestLoop) -> None:
+        self.nest = nest
+        self.f = nest.f
+        self.loop = loop
+        self.loops: list[list[NestLoop]] = [[]]
+        self.starts = [loop.head + 1, loop.end]
+        self.kept: list[int] = []
+        self.again: set[int] = set()
+        self.arrays: dict[int, Array] = {}
+
+    def possible(self, target: Target) -> bool:
+        """Whether there is a loop to be alone, and cutting is allowed."""
+        nest, loop = self.nest, self.loop
+        variables = scalars(nest)
+        found = dependences(nest)
+        if any(other is loop and free(loop, found) for other in adjacent(nest, variables, target)):
+            return False
+        units = units_of(nest, loop)
+        alone = False
+        for unit in units:
+            if unit.loop is not None:
+                waits = self.waits(unit.loop, variables, found)
+                if self.loops[-1] and (waits or alone):
+                    self.loops.append([])
+                    self.starts.insert(-1, unit.start)
+                self.loops[-1].append(unit.loop)
+                alone = waits
+        return len(self.loops) > 1 and self.in_order(found) and self.hands_on(units, variables)
+
+    def waits(self, inner: NestLoop, variables: list[Scalar], found: list[Dependence]) -> bool:
+        """Whether a loop may gain by being alone, as it waits for its own results."""
+        return may_gain(self.nest, self.loop, inner) and (
+            not free(inner, found) or any(scalar.loop is inner and scalar.kind == CARRIED for scalar in variables)
+        )
+
+    def part(self, position: int) -> int:
+        """Which part a position is in."""
+        return max(number for number, start in enumerate(self.starts[:-1]) if start <= position)
+
+    def in_order(self, found: list[Dependence]) -> bool:
+        """Whether nothing that a later part does is needed by an earlier one in another row."""
+        loop = self.loop
+        for dependence in found:
+            if loop not in dependence.loops or not all(c.low <= 0 <= c.high for c in dependence.vector[: loop.depth]):
+                continue
+            source, sink = dependence.source.position, dependence.sink.position
+            if loop.head < source < loop.end and loop.head < sink < loop.end and self.part(source) > self.part(sink):
+                return False
+        return True
+
+    def hands_on(self, units: list[Unit], variables: list[Scalar]) -> bool:
+        """Find what parts compute for themselves, and what is handed on; whether that may be."""
+        f, loop = self.f, self.loop
+        own = set(own_variables(self.nest, loop))
+        totals = {scalar.variable for scalar in variables if scalar.loop is loop and any_order(f, scalar)}
+        inside = {k for unit in units for k in range(unit.start, unit.end)}
+        changed = {instr.dst for instr in f.code[loop.head + 1 : loop.end] if instr.dst >= 0 and f.variable[instr.dst]}
+        made: dict[int, int] = {}  # what is not computed again -> the part that it is made in first
+        kept: set[int] = set()
+        mentioned: dict[int, int] = {}
+        for k in range(loop.head + 1, loop.end):
+            instr = f.code[k]
+            number = self.part(k)
+            for r in (instr.dst, *instr.args):
+                if r in changed and r not in own and r not in totals and mentioned.setdefault(r, number) != number:
+                    return False
+            kept.update(a for a in instr.args if made.get(a, number) < number)
+            if instr.dst < 0:
+                continue
+            if k not in inside and not any(a in made or a in changed for a in instr.args):
+                self.again.add(k)
+            elif instr.dst not in totals:
+                made.setdefault(instr.dst, number)
+        self.kept = sorted(kept)
+        return len(kept) <= MOST_KEPT and not any(f.types[r].lanes or f.types[r] is BOOL or f.types[r] is PTR for r in kept)
+
+    def gains(self, target: Target, core: Core) -> bool:
+        """Whether one of the parts is changed for the better, where it is by itself."""
+        f, loop = self.f, self.loop
+        for r in self.kept:
+            self.arrays[r] = f.local_array(f.names[r] or "kept", f.types[r], (ROWS,))
+            self.arrays[r].written = True
+        for number, loops in enumerate(self.loops):
+            if len(loops) == 1 and may_gain(self.nest, loop, loops[0]):
+                lo, hi, _step = f.code[loop.head].args
+                made: list[Instr] = []
+                self.emit(number, lo, hi, lo, made)
+                if improves(self.nest, loop, made, target, core):
+                    return True
+        return False
+
+    def emit(self, number: int, low: int, high: int, first: int, out: list[Instr]) -> None:
+        """One part, for rows from ``low`` to ``high`` of the block that begins with ``first``."""
+        f, loop = self.f, self.loop
+        code = Code(f, loop.line, out)
+        i = code.begin(low, high, 1, f.names[f.code[loop.head].dst])
+        at = code.op(ops.SUB, i, first)
+        start, end = self.starts[number], self.starts[number + 1]
+        body = [f.code[k] for k in range(loop.head + 1, end) if k >= start or k in self.again]
+        read = {a for instr in body for a in instr.args}
+        written = {instr.dst for instr in body}
+        rename = {f.code[loop.head].dst: i}
+        for r in own_variables(self.nest, loop):
+            if r in read or r in written:
+                rename[r] = f.register(f.types[r], f.names[r], True)
+        for r, array in self.arrays.items():
+            if r in read and self.before(r, start):
+                taken = f.register(f.types[r], f.names[r])
+                out.append(Instr(ops.LOAD, f.types[r], taken, [at], f.arrays.index(array), loop.line))
+                if f.variable[r]:
+                    out.append(Instr(ops.COPY, f.types[r], rename[r], [taken], 0, loop.line))
+                else:
+                    rename[r] = taken
+        clone(f, body, rename, out)
+        for r, array in self.arrays.items():
+            if r in written:
+                out.append(Instr(ops.STORE, f.types[r], NONE, [rename.get(r, r), at], f.arrays.index(array), loop.line))
+        code.end()
+
+    def before(self, register: int, start: int) -> bool:
+        """Whether a register is written in front of a part."""
+        return any(self.f.code[k].dst == register for k in range(self.loop.head + 1, start))
+
+    def rewrite(self, written: set[int]) -> int:
+        """Cut the loop. Returns the index of the outermost loop of what was made."""
+        f, loop = self.f, self.loop
+        head = f.code[loop.head]
+        out: list[Instr] = [Instr(ops.LOCAL, PTR, array.base, [f.const(I64, f.arrays.index(array))], 0, loop.line) for array in self.arrays.values()]
+        lo = read_once(f, head.args[0], head.line, out)
+        hi = read_once(f, head.args[1], head.line, out)
+        code = Code(f, loop.line, out)
+        first = code.begin(lo, hi, ROWS)
+        stop = code.op(ops.MIN, code.op(ops.ADD, first, f.const(I64, ROWS)), hi)
+        for number in range(len(self.loops)):
+            self.emit(number, first, stop, first, out)
+        code.end()
+        replaced(self.nest, loop, out, written)
+        return first if loop is self.nest.loops[0] else self.nest.loops[0].index
