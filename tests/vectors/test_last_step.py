@@ -104,3 +104,17 @@ def test_arrays_that_overlap() -> None:
         kernel(memory[:900].reshape(3, 100, 3), memory[450:750].reshape(3, 100), memory[2000:2300].reshape(3, 100))
         results.append(memory)
     np.testing.assert_array_equal(*results)
+
+
+@lw.kernel
+def both(x: lw.Array[lw.i32, 2], y: lw.Array[lw.i32, 2]):
+    for i in lw.lanes(x.shape[0]):
+        y[i, 0] = x[i, 0] + 1
+        y[i, 1] = x[i, 1] * 3
+
+
+def test_one_array_in_two_places() -> None:
+    for n in (1, 15, 16, 17, 23, 40, 47):
+        a = np.arange(2 * n, dtype=np.int32).reshape(n, 2)
+        both(a, a)
+        np.testing.assert_array_equal(a, np.arange(2 * n).reshape(n, 2) * [1, 3] + [1, 0])

@@ -263,9 +263,13 @@ class VectorLoop:
         return NONE not in read | written and all(self.apart(a, b) for a in written for b in read)
 
     def apart(self, a: int, b: int) -> bool:
-        """Whether nothing that is stored to one array is loaded from another."""
+        """Whether nothing that is stored to one array is loaded from another. (What is not shared may be passed in two places, if it is described alike.)"""
         f = self.f
-        return a != b and (f.never_meet(a, b) or not (f.arrays[a].shared or f.arrays[b].shared))
+        if a == b or f.never_meet(a, b):
+            return a != b
+        first, second = f.arrays[a], f.arrays[b]
+        alike = first.element is second.element and len(first.extents) == len(second.extents)
+        return not (first.shared or second.shared or alike)
 
     def once_more(self, body: list[Instr]) -> None:
         """One step more behind whole ones, which ends with the last index, where more than a few are left."""
