@@ -348,6 +348,8 @@ class _Body:
 
     def seldom(self, position: int) -> bool:
         """Whether what is loaded at a place is loaded once for all of an inner loop."""
+        if not any(other.parent is self.loop for other in self.nest.loops):
+            return False
         return any(access.position == position and _seldom(self.nest, self.loop, access) for access in self.nest.accesses)
 
     def possible(self) -> bool:

@@ -275,7 +275,7 @@ class VectorLoop:
         """One step more behind whole ones, which ends with the last index, where more than a few are left."""
         f, made = self.f, self.made
         enough = made.define(ops.GE, I64, [made.scalar(ops.SUB, self.limit, self.lo), f.const(I64, self.lanes)], BOOL)
-        more = made.define(ops.LT, I64, [made.scalar(ops.ADD, self.stop, f.const(I64, self.lanes // 8)), self.limit], BOOL)
+        more = made.define(ops.LT, I64, [made.scalar(ops.ADD, self.stop, f.const(I64, self.lanes // 16)), self.limit], BOOL)
         both = made.define(ops.AND, BOOL, [enough, more], BOOL)
         last = made.scalar(ops.SUB, self.limit, f.const(I64, self.lanes))
         end = made.define(ops.SELECT, I64, [both, self.limit, last], I64)
