@@ -86,6 +86,15 @@ class Runner:
         """As ``run``, by what gets out of faults and of loops without end, and sees whether the calling convention was kept."""
         self.run(compiled, args, check)
 
+    def leaves(self, compiled: Compiled, given: Sequence[Any], wanted: Sequence[Any]) -> None:
+        """Call code some time until the test ends, and see that it leaves its arrays as they are wanted, bit for bit."""
+
+        def same(_: object) -> None:
+            for got, right in zip(given, wanted, strict=True):
+                np.testing.assert_array_equal(got, right)
+
+        self.run(compiled, given, same)
+
 
 class Here(Runner):
     """In this process."""

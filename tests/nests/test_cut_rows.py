@@ -129,12 +129,7 @@ def test_as_written(runner: Runner, kernel: lw.Kernel) -> None:
             given = _given(element, rows, columns)
             wanted = [each.copy() for each in given]
             written(*wanted)
-
-            def same(_: object, given: list[np.ndarray] = given, wanted: list[np.ndarray] = wanted) -> None:
-                for got, right in zip(given, wanted, strict=True):
-                    np.testing.assert_array_equal(got, right)
-
-            runner.run(compiled, given, same)
+            runner.leaves(compiled, given, wanted)
 
 
 @pytest.mark.parametrize("kernel", CUT + OTHERS, ids=lambda kernel: kernel.function.__name__)
