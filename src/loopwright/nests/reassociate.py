@@ -112,14 +112,22 @@ class _Arrivals:
             for instr in body:
                 if instr.op in _SUMS:
                     fused.update(a for a in instr.args if a in products)
+        late = set(variables)
+        waiting: list[tuple[int, Instr]] = []  # what may wait, or no longer does
+        for k, instr in enumerate(body):
+            if instr.dst < 0:
+                continue
+            if not late.isdisjoint(instr.args):
+                late.add(instr.dst)
+            elif not f.variable[instr.dst]:
+                continue
+            waiting.append((k, instr))
         starts = dict.fromkeys(variables, 0)
         for _ in range(_ITERATIONS):
             self.of = dict(starts)
             self.written = {}
             now = dict(starts)
-            for k, instr in enumerate(body):
-                if instr.dst < 0:
-                    continue
+            for k, instr in waiting:
                 waited = [now[a] for a in instr.args if a in now]
                 if waited:
                     now[instr.dst] = max(waited) + (0 if instr.dst in fused else _latency(instr))
