@@ -8,11 +8,14 @@ from loopwright.ir import ops
 from loopwright.ir.function import Instr
 from loopwright.ir.ops import Op
 
-__all__ = ["DEEPEST", "IS_LOOP", "LOOPS", "LOOP_WEIGHT", "Loop", "depth_weight", "has_lanes", "loops", "weights"]
+__all__ = ["DEEPEST", "IS_LOOP", "LEAVES", "LOOPS", "LOOP_WEIGHT", "Loop", "depth_weight", "has_lanes", "loops", "weights"]
 
 #: The operations that open loops, and the same by ``Op.code``.
 LOOPS: Final = frozenset((ops.FOR, ops.WHILE, ops.LOOP))
 IS_LOOP: Final[list[bool]] = [op in LOOPS for op in ops.OPS]
+
+#: What may leave an iteration before its end, where it stands in the code before ``loops``.
+LEAVES: Final = frozenset((ops.BR, ops.BR_IF, ops.RET, ops.FAIL))
 
 #: How many times as often as what is around it a loop's body is taken to run (as in RyuJIT's BB_LOOP_WEIGHT_SCALE).
 LOOP_WEIGHT: Final = 8.0

@@ -23,10 +23,10 @@ from loopwright.ir.function import NONE, Array, Function, Instr
 from loopwright.nests.code import Code
 from loopwright.nests.conditions import own_variables
 from loopwright.nests.dependence import Dependence, dependences, too_many
-from loopwright.nests.distribute import Unit, improves, may_gain, replaced, units_of
+from loopwright.nests.distribute import Unit, improves, may_gain, replaced, units_of, waits
 from loopwright.nests.lanes import adjacent, free
 from loopwright.nests.nest import Nest, NestLoop
-from loopwright.nests.scalars import CARRIED, Scalar, any_order, scalars
+from loopwright.nests.scalars import Scalar, any_order, scalars
 from loopwright.nests.unroll import clone, read_once
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
@@ -84,7 +84,8 @@ class _Cut:
     Attributes:
         loops: per part, its loops.
         starts: where the parts begin, and the last one ends.
-        kept: the registers that are handed on from one part to a later one.
+        own: the variables that each row writes anew, and nothing else mentions.
+        kept: the registers that are handed on from one part to a later one, and the first part that each is made in.
         again: positions of what each part can compute for itself.
         arrays: what holds those that are kept, an element for each row.
     """
@@ -95,7 +96,8 @@ class _Cut:
         self.loop = loop
         self.loops: list[list[NestLoop]] = [[]]
         self.starts = [loop.head + 1, loop.end]
-        self.kept: list[int] = []
+        self.own = own_variables(nest, loop)
+        self.kept: dict[int, int] = {}
         self.again: set[int] = set()
         self.arrays: dict[int, Array] = {}
 
@@ -104,25 +106,19 @@ class _Cut:
         nest, loop = self.nest, self.loop
         variables = scalars(nest)
         found = dependences(nest)
-        if any(other is loop and free(loop, found) for other in adjacent(nest, variables, target)):
+        if loop in adjacent(nest, variables, target) and free(loop, found):
             return False
         units = units_of(nest, loop)
         alone = False
         for unit in units:
             if unit.loop is not None:
-                waits = self.waits(unit.loop, variables, found)
-                if self.loops[-1] and (waits or alone):
+                gains = may_gain(nest, loop, unit.loop) and waits(unit.loop, found, variables)
+                if self.loops[-1] and (gains or alone):
                     self.loops.append([])
                     self.starts.insert(-1, unit.start)
                 self.loops[-1].append(unit.loop)
-                alone = waits
+                alone = gains
         return len(self.loops) > 1 and self.in_order(found) and self.hands_on(units, variables)
-
-    def waits(self, inner: NestLoop, variables: list[Scalar], found: list[Dependence]) -> bool:
-        """Whether a loop may gain by being alone, as it waits for its own results."""
-        return may_gain(self.nest, self.loop, inner) and (
-            not free(inner, found) or any(scalar.loop is inner and scalar.kind == CARRIED for scalar in variables)
-        )
 
     def part(self, position: int) -> int:
         """Which part a position is in."""
@@ -142,7 +138,7 @@ class _Cut:
     def hands_on(self, units: list[Unit], variables: list[Scalar]) -> bool:
         """Find what parts compute for themselves, and what is handed on; whether that may be."""
         f, loop = self.f, self.loop
-        own = set(own_variables(self.nest, loop))
+        own = set(self.own)
         totals = {scalar.variable for scalar in variables if scalar.loop is loop and any_order(f, scalar)}
         inside = {k for unit in units for k in range(unit.start, unit.end)}
         changed = {instr.dst for instr in f.code[loop.head + 1 : loop.end] if instr.dst >= 0 and f.variable[instr.dst]}
@@ -162,7 +158,7 @@ class _Cut:
                 self.again.add(k)
             elif instr.dst not in totals:
                 made.setdefault(instr.dst, number)
-        self.kept = sorted(kept)
+        self.kept = {r: made[r] for r in sorted(kept)}
         return len(kept) <= MOST_KEPT and not any(f.types[r].lanes or f.types[r] is BOOL or f.types[r] is PTR for r in kept)
 
     def gains(self, target: Target, core: Core) -> bool:
@@ -191,11 +187,11 @@ class _Cut:
         read = {a for instr in body for a in instr.args}
         written = {instr.dst for instr in body}
         rename = {f.code[loop.head].dst: i}
-        for r in own_variables(self.nest, loop):
+        for r in self.own:
             if r in read or r in written:
                 rename[r] = f.register(f.types[r], f.names[r], True)
         for r, array in self.arrays.items():
-            if r in read and self.before(r, start):
+            if r in read and self.kept[r] < number:
                 taken = f.register(f.types[r], f.names[r])
                 out.append(Instr(ops.LOAD, f.types[r], taken, [at], f.arrays.index(array), loop.line))
                 if f.variable[r]:
@@ -207,10 +203,6 @@ class _Cut:
             if r in written:
                 out.append(Instr(ops.STORE, f.types[r], NONE, [rename.get(r, r), at], f.arrays.index(array), loop.line))
         code.end()
-
-    def before(self, register: int, start: int) -> bool:
-        """Whether a register is written in front of a part."""
-        return any(self.f.code[k].dst == register for k in range(self.loop.head + 1, start))
 
     def rewrite(self, written: set[int]) -> int:
         """Cut the loop. Returns the index of the outermost loop of what was made."""

@@ -34,7 +34,7 @@ from loopwright.nests.unroll import clone
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
 
-__all__ = ["Unit", "alone", "improves", "may_gain", "parts_of", "replaced", "run", "units_of"]
+__all__ = ["Unit", "alone", "improves", "may_gain", "parts_of", "replaced", "run", "units_of", "waits"]
 
 #: A nest has so many loops at least.
 FEWEST: Final = 3
@@ -248,9 +248,12 @@ def _gains(nest: Nest, target: Target, core: Core, loop: NestLoop, part: list[Un
     if innermost:
         # Of a product, as far as can be seen: iterations of the loop around it read the same.
         return len(part) == 1
-    if free(inner, found) and not any(scalar.loop is inner and scalar.kind == CARRIED for scalar in variables):
-        return False
-    return improves(nest, loop, alone(nest, loop, part), target, core)
+    return waits(inner, found, variables) and improves(nest, loop, alone(nest, loop, part), target, core)
+
+
+def waits(loop: NestLoop, found: list[Dependence], variables: list[Scalar]) -> bool:
+    """Whether iterations of a loop wait for earlier ones of its own."""
+    return not free(loop, found) or any(scalar.loop is loop and scalar.kind == CARRIED for scalar in variables)
 
 
 def improves(nest: Nest, loop: NestLoop, instead: list[Instr], target: Target, core: Core) -> bool:

@@ -18,7 +18,7 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.half_floats import is_half
-from loopwright.ir.loops import IS_LOOP
+from loopwright.ir.loops import IS_LOOP, LEAVES
 from loopwright.ir.ops import Op
 from loopwright.nests.nest import Nest, NestLoop, parts
 from loopwright.nests.scalars import CARRIED, scalars
@@ -28,8 +28,6 @@ __all__ = ["run"]
 
 _SUMS: Final = frozenset((ops.ADD, ops.SUB))
 _EXTREMES: Final = frozenset((ops.MIN, ops.MAX))
-#: What an iteration may be left by.
-_LEAVES: Final = frozenset((ops.BR, ops.BR_IF, ops.RET, ops.FAIL))
 #: After so many iterations it is seen what waits for what.
 _ITERATIONS: Final = 4
 #: When what does not wait is there.
@@ -50,7 +48,7 @@ def run(f: Function) -> None:
         for loop in reversed(nest.loops):
             variables = {scalar.variable for scalar in carried if scalar.loop is loop}
             branches = [instr.op for instr in f.code[loop.head + 1 : loop.end] if instr.op.effect == ops.CONTROL]
-            if any(IS_LOOP[op.code] or op in _LEAVES for op in branches):
+            if any(IS_LOOP[op.code] or op in LEAVES for op in branches):
                 continue
             if variables:
                 _shorten(nest, loop, variables)

@@ -19,12 +19,12 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
+from loopwright.ir.loops import LEAVES
 
 __all__ = ["in_place"]
 
 #: So many variables of a loop are looked at.
 MOST: Final = 4
-_LEAVES: Final = frozenset((ops.BR, ops.BR_IF, ops.RET, ops.FAIL))
 
 
 def in_place(f: Function, head: int, end: int) -> list[Instr] | None:
@@ -35,7 +35,7 @@ def in_place(f: Function, head: int, end: int) -> list[Instr] | None:
         head, end: the positions of the loop's brackets.
     """
     body = f.code[head + 1 : end]
-    if any(instr.op in _LEAVES for instr in body):
+    if any(instr.op in LEAVES for instr in body):
         return None
     changed = False
     for _ in range(MOST):

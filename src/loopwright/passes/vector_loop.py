@@ -18,6 +18,7 @@ from loopwright.nests.leaving import Leaving
 from loopwright.nests.operations import asking, steps
 from loopwright.nests.room import settle
 from loopwright.nests.unroll import clone, last_multiple, read_once
+from loopwright.passes.memory import array_of
 from loopwright.passes.passed_over import in_groups, vectors_a_step
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, VOID, vector_of
@@ -47,11 +48,6 @@ _ONE_BY_ONE: Final = ops.STRIDED | ops.INDEXED
 MOST_AGAIN: Final = 120
 #: Bits of a vector of words that masks can be laid over.
 WORDS: Final = 128
-
-
-def _array(instr: Instr) -> int:
-    """The array that an access is to; NONE where that is not known."""
-    return instr.imm if instr.op in ops.ACCESSES else instr.mem.array if instr.mem is not None else NONE
 
 
 def buffers(target: Target) -> bool:
@@ -257,9 +253,9 @@ class VectorLoop:
         written: set[int] = set()
         for instr in body:
             if instr.op.effect == ops.READS:
-                read.add(_array(instr))
+                read.add(array_of(instr))
             elif instr.op.effect == ops.WRITES:
-                written.add(_array(instr))
+                written.add(array_of(instr))
         return NONE not in read | written and all(self.apart(a, b) for a in written for b in read)
 
     def apart(self, a: int, b: int) -> bool:
