@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.nests.random_nests import Random
 
+import loopwright as lw
 from loopwright.compiler import run_passes
 from loopwright.ir.function import Function
 from loopwright.ir.interpret import run
@@ -85,3 +86,25 @@ def test_an_iteration_that_ends_early_takes_no_other_with_it() -> None:
     run(f, wanted)
     run(run_passes(f, registry.get("x86-64-v3"), "nests"), given)
     np.testing.assert_array_equal(given, wanted)
+
+
+@lw.kernel(fastmath=True)
+def systems_of_rows(a: lw.Array, b: lw.Array):
+    """How far ``k`` goes changes with ``i``, which is inside of what is jammed, and not with ``r``."""
+    for r in range(b.shape[0]):
+        for i in range(a.shape[0]):
+            s = b[r, i]
+            for k in range(i):
+                s = s - a[i, k] * b[r, k]
+            b[r, i] = s / a[i, i]
+
+
+def test_bounds_that_change_with_a_loop_between_are_the_same_for_all_copies() -> None:
+    rng = np.random.default_rng(1)
+    for rows, n in ((1, 5), (7, 1), (13, 37), (20, 60)):
+        a, b = rng.random((n, n)) + n * np.eye(n), rng.random((rows, n))
+        wanted = np.linalg.solve(np.tril(a), b.T).T
+        systems_of_rows(a, b)
+        np.testing.assert_allclose(b, wanted, rtol=1e-12)
+    done = [step for nest in systems_of_rows.compile(a, b, target="x86-64-v4").nests() for step in nest.done]
+    assert any(step.startswith("unroll_and_jam(r=") for step in done), done

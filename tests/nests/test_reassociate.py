@@ -247,3 +247,24 @@ def test_what_iterations_hand_on_in_memory_comes_last() -> None:
     inner = made.compile(x, got, keep=True, target="x86-64-v3").ir("nests")
     # In each iteration the first is of what has been loaded.
     assert re.search(r"%(\d+) = min.f64 %\d+, %\d+ .*\n.*= min.f64 %\S+, %\1 ", inner), inner
+
+
+@lw.kernel
+def checksum(x: lw.Array, out: lw.Array):
+    s = 0
+    for i in range(x.shape[0]):
+        s = (s >> 1) + ((s & 1) << 15)
+        s = (s + lw.i64(x[i])) & 65535
+    out[0] = s
+
+
+def test_a_sum_goes_on_where_a_variable_has_got_it() -> None:
+    """What is loaded is added to the shift that is there first, and the one behind `and` comes last."""
+    x, out, wanted = np.arange(100, dtype=np.uint8), np.zeros(1, np.int64), np.zeros(1, np.int64)
+    checksum(x, out)
+    lw.kernel(checksum.function, nests="off")(x, wanted)
+    assert out[0] == wanted[0] > 0
+    text = checksum.compile(x, out, target="x86-64-v4").ir("nests")
+    right, wide = re.search(r"(%\d+) = shr.i64", text), re.search(r"(%\d+) = convert.i64.u8", text)
+    assert right and wide
+    assert re.search(rf"add.i64 ({right[1]}, {wide[1]}|{wide[1]}, {right[1]})", text)

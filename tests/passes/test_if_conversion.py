@@ -293,3 +293,22 @@ def test_each_choice_by_a_comparison_of_floats_has_its_own() -> None:
     text = streaks.compile(lw.Array[lw.f32], lw.Array[lw.i32], target="x86-64-v4").asm()
     # (The flags of the first are still there for the second.)
     assert text.count("ucomiss") == 1 and "kmov" not in text
+
+
+@lw.kernel
+def _stores_where_it_fails(a: lw.Array, c: lw.Array):
+    known = True
+    for i in range(a.shape[0]):
+        if a[i] < 3:
+            known = False
+        if known:
+            known = a[i] < 9
+        else:
+            c[i] = 7
+
+
+def test_a_condition_of_two_parts_stores_nothing_in_its_other_arm() -> None:
+    a = np.array([5, 6, 2, 8, 10, 11, 4, 5], np.int64)
+    c = np.zeros(8, np.int32)
+    _stores_where_it_fails(a, c)
+    assert c.tolist() == [0, 0, 7, 7, 7, 7, 7, 7]

@@ -21,6 +21,7 @@ from loopwright.nests import (
     conditions,
     cut_rows,
     distribute,
+    flags,
     flattened,
     fusion,
     previous,
@@ -94,6 +95,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     forget()
     out = written_out.run(f)
     shortcuts.run(f)
+    flags.run(f)
     wrapped.run(f)
     cut = quotients.run(f)
     if cut:

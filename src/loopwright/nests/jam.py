@@ -87,11 +87,17 @@ def refusal(
 
 
 def invariant(nest: Nest, inner: NestLoop, loop: NestLoop) -> bool:
-    """Whether the bounds of a loop are the same in all iterations of one around it."""
+    """Whether the bounds of a loop are the same in all iterations of one around it, with the indices of the loops between them given."""
     operands = nest.f.code[inner.head].args
+    indices = nest.indices
     for operand in (operands[0], operands[1]):
         form = nest.forms.of(operand)
-        if form is None or nest.forms.depends(form, loop.head, loop.end):
+        if form is None:
+            return False
+        between = [value for value in form.terms if value in indices and loop.head < indices[value].head]
+        if between:
+            form = Form(form.constant, {value: c for value, c in form.terms.items() if value not in between})
+        if nest.forms.depends(form, loop.head, loop.end):
             return False
     return True
 

@@ -70,6 +70,8 @@ def _candidate(f: Function) -> bool:
             if not made.isdisjoint(instr.args):
                 return True
             made.add(instr.dst)
+        elif instr.op is ops.COPY and instr.args[0] in made:
+            made.add(instr.dst)
     return False
 
 
@@ -80,11 +82,34 @@ def _exact(f: Function, type_: Type) -> bool:
 
 def _shorten(nest: Nest, loop: NestLoop, variables: set[int]) -> None:
     f = nest.f
-    body = f.code[loop.head + 1 : loop.end]
+    body = _forwarded(f, f.code[loop.head + 1 : loop.end])
     for _ in range(len(body)):
         if not _step(f, body, _Arrivals(f, body, variables)):
             break
     f.code = [*f.code[: loop.head + 1], *body, *f.code[loop.end :]]
+
+
+def _forwarded(f: Function, body: list[Instr]) -> list[Instr]:
+    """A body in which what reads a variable that has just got a value reads the value, and variables get none that nothing reads before the next."""
+    values: dict[int, int] = {}
+    copies: dict[int, int] = {}  # per variable: where it got the value that nothing has read so far
+    dropped: set[int] = set()
+    for k, instr in enumerate(body):
+        if instr.op.effect == ops.CONTROL:
+            values.clear()
+            copies.clear()
+            continue
+        if not values.keys().isdisjoint(instr.args):
+            instr.args = [values.get(a, a) for a in instr.args]
+        if instr.dst < 0 or not f.variable[instr.dst]:
+            continue
+        if instr.dst in copies:
+            dropped.add(copies.pop(instr.dst))
+        values.pop(instr.dst, None)
+        if instr.op is ops.COPY and instr.args[0] >= 0 and not f.variable[instr.args[0]]:
+            values[instr.dst] = instr.args[0]
+            copies[instr.dst] = k
+    return [instr for k, instr in enumerate(body) if k not in dropped] if dropped else body
 
 
 class _Arrivals:

@@ -192,7 +192,7 @@ def _mul(v: Values, instr: Instr, args: list[int]) -> int:
         if y == 0:
             return b
         whole = int(y)
-        if whole > 0 and whole & (whole - 1) == 0 and type_.bits >= 32:
+        if whole > 0 and whole & (whole - 1) == 0 and (type_.bits >= 32 or type_.lanes):
             instr.op = ops.SHL
             args[1] = f.const(f.const_types[~b], whole.bit_length() - 1)
     return KEEP

@@ -326,6 +326,7 @@ class _Conversion:
             and not arms[1].made
             and not arms[1].values
             and arms[0].store is None
+            and arms[1].store is None
         ):
             return self.join(closed, variables[0], arms[0])
         if condition in variables:

@@ -46,6 +46,8 @@ from loopwright.vectors.skipped import skip
 _PIXEL: Final = 4
 #: So many instructions at most are written for what a loop of known length leaves over.
 _MOST_SHORT: Final = 100
+#: Lanes of a loop that leaves one index at least to a scalar loop, at most: what is left is added up one by one.
+_MOST_LEFT: Final = 8
 
 
 def run(f: Function, target: Target) -> None:
@@ -346,9 +348,13 @@ def _split(
         only = len(alternatives) > 2 or any(array.element.bits <= 16 for array in f.arrays if array.strides and array.strides[-1] in alternatives[0])
         _versions(f, target, shapes, leaves, span, alternatives, stop, out, lo, only)
     else:
+        bits = 0
         if rows is not None:
             head.args[1] = rows.end(f, lo, hi, line, out)
-        stop = VectorLoop(f, target, shapes, leaves, span, out, True, carried=carried, bits=rows.bits if rows is not None else 0).write()
+            bits = rows.bits
+        elif head.loop is not None and head.loop.whole:
+            bits = min(target.vector_bits, _MOST_LEFT * (shapes.widest(set()) or USUAL))
+        stop = VectorLoop(f, target, shapes, leaves, span, out, True, carried=carried, bits=bits).write()
     if rows is not None:
         stop = in_powers(f, target, shapes, leaves, span, stop, rows.bits, out)
     out.append(Instr(ops.FOR, head.type, index, [stop, hi, head.args[2]], 0, line))

@@ -274,8 +274,11 @@ def _absolute(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) ->
 
 
 def _shift(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
-    """AVX2: bytes by counts of their own, and signed 64-bit lanes to the right by a constant."""
+    """One constant byte by counts of their own; on AVX2 all bytes by these, and signed 64-bit lanes to the right by a constant."""
     type_ = instr.type
+    if type_.bits == 8 and type_.lanes >= 16 and instr.args[0] < 0 <= instr.args[1]:
+        _shifted_byte(f, instr, emit)
+        return True
     if not type_.lanes or target.mask_registers:
         return False
     if type_.bits == 8 and instr.args[1] >= 0:
@@ -285,6 +288,26 @@ def _shift(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bo
         _shift_signed(f, instr, emit)
         return True
     return False
+
+
+def _shifted_byte(f: Function, instr: Instr, emit: Emit) -> None:
+    """A constant by each count below 8, looked up: VPSHUFB, which gives 0 where the top bit of the index is set."""
+    type_ = instr.type
+    element = type_.element
+    value, count = instr.args
+    s = Steps(f, emit, instr.line, type_.lanes)
+    number = int(f.const_values[~value])
+    made = [(number << k if instr.op is ops.SHL else number >> k) & 0xFF for k in range(8)]
+    table = vector_of(U64, type_.lanes // 8)
+    held = f.register(type_)
+    emit(Instr(ops.BITCAST, type_, held, [f.const(table, int.from_bytes(bytes(made), "little"))], 0, instr.line, table))
+    at = count if element is U8 else s.cast(U8, count, element)
+    if number < 0 and instr.op is ops.SHR:
+        # (By 7 or more nothing but the sign is left.)
+        at = s.op(ops.MIN, U8, at, s.const(U8, 7))
+    else:
+        at = s.op(ops.ADD_SATURATED, U8, at, s.const(U8, 0x78))
+    emit(Instr(ops.LOOKUP_BYTES, type_, instr.dst, [held, at], 0, instr.line, s.of(U8)))
 
 
 def _shift_signed(f: Function, instr: Instr, emit: Emit) -> None:
