@@ -49,7 +49,7 @@ def from_the_one_before(a: lw.Array, b: lw.Array, c: lw.Array):
 
 
 KERNELS = [products, differences, transposed_in_place, from_the_one_before]
-DONE = "small matrices as rows"
+DONE = "small matrices, or neighbours, as rows"
 
 
 def _matrices(element: type, size: int, seed: int) -> np.ndarray:

@@ -212,7 +212,7 @@ def _rewrite(nest: Nest, target: Target, core: Core, distinct: set[int]) -> bool
         done = "steps counted one by one"
         nest = _again(f, written)
     if not done and target.vector_bits and as_rows(nest, target, written):
-        done = "small matrices as rows"
+        done = "small matrices, or neighbours, as rows"
         nest = _again(f, written)
     if not done and target.vector_bits and by_rows(nest):
         done = "each element finished by those before it"

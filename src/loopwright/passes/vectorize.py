@@ -417,8 +417,10 @@ def _near(f: Function, target: Target, shapes: Divergence, leaves: list[Leaf]) -
             continue
         step = shapes.step(indices[-2])
         lone = indices[-1] < 0 and step is not None and step.times == 1 and step.of == NONE and all(shapes.step(i) is None for i in indices[:-2])
-        if not lone or array.strides[-1] < 0:
+        if not lone:
             return []
+        if array.strides[-1] < 0:
+            continue
         distance = array.strides[-1]
         most[distance] = max(most.get(distance, 0), int(f.const_values[~indices[-1]]))
         number[distance] = instr.imm

@@ -34,6 +34,15 @@ def nest(a, b, z):
         z[2 * i + 1] = c
 """,
     ),
+    "as loaded, of so many and of as many others": (
+        False,
+        """
+def nest(a, b, z):
+    for i in range(z.shape[0] // 4):
+        z[2 * i] = a[4 * i + 3]
+        z[2 * i + 1] = a[4 * i]
+""",
+    ),
     "choices": (
         True,
         """

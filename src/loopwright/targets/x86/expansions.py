@@ -302,11 +302,9 @@ def _shifted_byte(f: Function, instr: Instr, emit: Emit) -> None:
     held = f.register(type_)
     emit(Instr(ops.BITCAST, type_, held, [f.const(table, int.from_bytes(bytes(made), "little"))], 0, instr.line, table))
     at = count if element is U8 else s.cast(U8, count, element)
-    if number < 0 and instr.op is ops.SHR:
-        # (By 7 or more nothing but the sign is left.)
-        at = s.op(ops.MIN, U8, at, s.const(U8, 7))
-    else:
-        at = s.op(ops.ADD_SATURATED, U8, at, s.const(U8, 0x78))
+    # (By 7 or more nothing but a sign is left.)
+    op, known = (ops.MIN, 7) if number < 0 and instr.op is ops.SHR else (ops.ADD_SATURATED, 0x78)
+    at = s.op(op, U8, at, s.const(U8, known))
     emit(Instr(ops.LOOKUP_BYTES, type_, instr.dst, [held, at], 0, instr.line, s.of(U8)))
 
 

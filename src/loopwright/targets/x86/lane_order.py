@@ -93,7 +93,9 @@ class _Dealt:
             if instr.type.size == _SIZE and op.parts * instr.type.bits <= 8 * _PART:
                 for r in own:
                     self.groups.join(own[0], r)
-                    self.counts[r] = op.parts
+                    if self.counts.setdefault(r, op.parts) != op.parts:
+                        # (Loaded and stored as it is, of so many and of as many others.)
+                        self.fixed.add(r)
             else:
                 self.fixed.update(own)
         elif op in _ALIKE and not self.f.variable[dst]:
