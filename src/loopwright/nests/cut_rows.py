@@ -10,22 +10,30 @@
         s = s + a[i, j + w] - a[i, j]        s = kept[i - first]
                                              for j: b[i, j] = s; s = s + a[i, j + w] - a[i, j]
 
-Then the second loop is by itself in the one around it, whose iterations are jammed or walked together (``distribute.py``, which does that where nothing is handed on). What is handed on in a variable gets an
+So is one that looks up with what an inner loop has found, and changes what it finds: all of a block are found first, in lanes, and then is stored what they lead to, row by row::
+
+    for i = 0, n                         for first = 0, n, 64
+      for k: … at = k                      for i = first, min(first + 64, n): for k: … at = k; kept[i - first] = at
+      total[at] = total[at] + a[i]   →     for i = first, min(first + 64, n): at = kept[i - first]; total[at] = total[at] + a[i]
+
+In the first case the second loop is by itself in the one around it, whose iterations are jammed or walked together (``distribute.py``, which does that where nothing is handed on). What is handed on in a variable gets an
 element of a local array for each row (scalar expansion, strip-mined: D. Padua and M. Wolfe, "Advanced compiler optimizations for supercomputers", CACM 29(12), 1986).
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 from loopwright.ir import ops
+from loopwright.ir.affine import Form
 from loopwright.ir.function import NONE, Array, Function, Instr
+from loopwright.nests.branches import LONG
 from loopwright.nests.code import Code
 from loopwright.nests.conditions import own_variables
 from loopwright.nests.dependence import Dependence, dependences, too_many
 from loopwright.nests.distribute import Unit, improves, may_gain, replaced, units_of, waits
-from loopwright.nests.lanes import adjacent, free
-from loopwright.nests.nest import Nest, NestLoop
+from loopwright.nests.lanes import adjacent, free, strided
+from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.scalars import Scalar, any_order, scalars
 from loopwright.nests.unroll import clone, read_once
 from loopwright.targets.core import Core
@@ -36,6 +44,8 @@ __all__ = ["run"]
 
 #: Rows of a block.
 ROWS: Final = 64
+#: What is done before something is looked up is worth lanes of its own from so many instructions on, or where there is a division or a root.
+MUCH: Final = 40
 #: So many values are kept for each row at most.
 MOST_KEPT: Final = 6
 
@@ -55,19 +65,28 @@ def run(f: Function, found: list[Nest], target: Target, core: Core, written: set
     """
     done: dict[int, str] = {}
     for nest in reversed(found):
-        if nest.obstacles or len(nest.loops) < 3:
+        if nest.obstacles:
             continue
-        loop = next((loop for loop in nest.loops if _holds_several(nest, loop)), None)
-        if loop is None or too_many(nest):
+        cut = _cut(nest)
+        if cut is None or too_many(nest):
             continue
-        cut = _Cut(nest, loop)
         if cut.possible(target):
             arrays = len(f.arrays)
             if cut.gains(target, core):
-                done[cut.rewrite(written)] = f"{nest.name(loop)} cut between its loops, {ROWS} rows at a time"
+                done[cut.rewrite(written)] = f"{nest.name(cut.loop)} cut {cut.WHERE}, {ROWS} rows at a time"
             else:
                 del f.arrays[arrays:]
     return done
+
+
+def _cut(nest: Nest) -> _Cut | None:
+    """Where a nest may be cut; None for others."""
+    for loop in nest.loops:
+        if _holds_several(nest, loop):
+            return _Cut(nest, loop)
+        if loop.step == 1 and _looks_up_behind(nest, loop):
+            return _Behind(nest, loop)
+    return None
 
 
 def _holds_several(nest: Nest, loop: NestLoop) -> bool:
@@ -76,6 +95,34 @@ def _holds_several(nest: Nest, loop: NestLoop) -> bool:
     return (
         loop.step == 1 and len(inside) > 1 and not any(other.parent in inside for other in nest.loops) and any(may_gain(nest, loop, other) for other in inside)
     )
+
+
+def _looks_up_behind(nest: Nest, loop: NestLoop) -> bool:
+    """Whether a loop stores behind one in it to an element that it looks up, and nowhere in front of that."""
+    inside = [other for other in nest.loops if other.parent is loop]
+    found = _looked_up(nest, loop)
+    if not found:
+        return False
+    if inside:
+        return inside[0].end < min(found)
+    before = nest.f.code[loop.head + 1 : min(found)]
+    return len(before) > MUCH or any(instr.op in LONG for instr in before)
+
+
+def _looked_up(nest: Nest, loop: NestLoop) -> list[int]:
+    """Where a loop accesses arrays to which it stores at elements that it looks up."""
+    own = [access for access in nest.accesses if loop.head < access.position < loop.end]
+    arrays = {
+        access.array
+        for access in own
+        if access.store and any(form is None or any(_found(nest, loop, value) for value in form.terms) for form in access.subscripts)
+    }
+    return [access.position for access in own if access.array in arrays]
+
+
+def _found(nest: Nest, loop: NestLoop, value: int) -> bool:
+    """Whether a value of a subscript is what an iteration of a loop has computed."""
+    return value not in nest.indices and nest.forms.depends(Form(0, {value: 1}), loop.head, loop.end)
 
 
 class _Cut:
@@ -89,6 +136,9 @@ class _Cut:
         again: positions of what each part can compute for itself.
         arrays: what holds those that are kept, an element for each row.
     """
+
+    #: For the report.
+    WHERE: ClassVar[str] = "between its loops"
 
     def __init__(self, nest: Nest, loop: NestLoop) -> None:
         self.nest = nest
@@ -161,12 +211,17 @@ class _Cut:
         self.kept = {r: made[r] for r in sorted(kept)}
         return len(kept) <= MOST_KEPT and not any(f.types[r].lanes or f.types[r] is BOOL or f.types[r] is PTR for r in kept)
 
-    def gains(self, target: Target, core: Core) -> bool:
-        """Whether one of the parts is changed for the better, where it is by itself."""
-        f, loop = self.f, self.loop
+    def keep(self) -> None:
+        """Make the arrays for what is handed on."""
+        f = self.f
         for r in self.kept:
             self.arrays[r] = f.local_array(f.names[r] or "kept", f.types[r], (ROWS,))
             self.arrays[r].written = True
+
+    def gains(self, target: Target, core: Core) -> bool:
+        """Whether one of the parts is changed for the better, where it is by itself."""
+        f, loop = self.f, self.loop
+        self.keep()
         for number, loops in enumerate(self.loops):
             if len(loops) == 1 and may_gain(self.nest, loop, loops[0]):
                 lo, hi, _step = f.code[loop.head].args
@@ -219,3 +274,39 @@ class _Cut:
         code.end()
         replaced(self.nest, loop, out, written)
         return first if loop is self.nest.loops[0] else self.nest.loops[0].index
+
+
+class _Behind(_Cut):
+    """A loop that is to be cut behind those in it, so that what comes before has lanes."""
+
+    WHERE: ClassVar[str] = "behind the loops in it"
+
+    def possible(self, target: Target) -> bool:
+        """Whether cutting is allowed in front of what accesses the arrays that are stored to where is looked up."""
+        nest, loop = self.nest, self.loop
+        if not target.vector_bits:
+            return False
+        units = units_of(nest, loop)
+        first = min(_looked_up(nest, loop))
+        start = next(unit.start for unit in units if unit.start <= first < unit.end)
+        self.loops = [[unit.loop for unit in units if unit.loop is not None and (unit.start < start) is before] for before in (True, False)]
+        self.starts.insert(1, start)
+        return self.in_order(dependences(nest)) and self.hands_on(units, scalars(nest))
+
+    def gains(self, target: Target, core: Core) -> bool:
+        """Whether what comes before has lanes then."""
+        f, loop = self.f, self.loop
+        self.keep()
+        lo, hi, _step = f.code[loop.head].args
+        made: list[Instr] = []
+        self.emit(0, lo, hi, lo, made)
+        code = f.code
+        f.code = [*code[: loop.head], *made, *code[loop.end + 1 :]]
+        nest = next((one for one in nests(f) if one.start >= self.nest.start), None)
+        found = False
+        if nest is not None and not nest.obstacles:
+            outer, variables = nest.loops[loop.number], scalars(nest)
+            possible = outer in adjacent(nest, variables, target) or outer in strided(nest, variables, target, [])
+            found = possible and free(outer, dependences(nest))
+        f.code = code
+        return found
