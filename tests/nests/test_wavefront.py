@@ -281,3 +281,55 @@ def test_several_steps_at_once(runner: Runner) -> None:
                         np.testing.assert_array_equal(x, y)
 
                 runner.run(compiled, given, agree)
+
+
+@lw.kernel
+def diffused(a: lw.Array, b: lw.Array):
+    """What is left of each element goes to four others, of which the next but two rows may not be reached before all have been added."""
+    for i in range(a.shape[0] - 1):
+        for j in range(1, a.shape[1] - 1):
+            v = a[i, j]
+            o = lw.max(lw.min(v - 49, 1), 0) * 99
+            b[i, j] = o
+            e = v - o
+            a[i, j + 1] += (e * 7) >> 4
+            a[i + 1, j - 1] += (e * 3) >> 4
+            a[i + 1, j] += (e * 5) >> 4
+            a[i + 1, j + 1] += e >> 4
+
+
+@lw.kernel
+def written_over(a: lw.Array, b: lw.Array):
+    """The second store to an element of the next row comes between the first and the load."""
+    for i in range(1, a.shape[0] - 1):
+        for j in range(2, a.shape[1] - 2):
+            a[i + 1, j + 1] = a[i, j] + 1
+            a[i + 1, j] = a[i, j - 1] + b[i, j]
+            b[i, j] = a[i, j + 1] - a[i + 1, j - 1]
+
+
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.target.core is not None))
+@pytest.mark.parametrize("kernel", [diffused, written_over], ids=lambda kernel: kernel.function.__name__)
+def test_elements_that_several_stores_add_to(runner: Runner, kernel: lw.Kernel) -> None:
+    """Each load takes the vector of the store that is nearest before it."""
+    written = lw.kernel(kernel.function, nests="off")
+    rng = np.random.default_rng(1)
+    for element in (np.uint8, np.int32):
+        for rows, columns in ((3, 7), (20, 60), (40, 33), (70, 90)):
+            given = [rng.integers(0, 99, (rows, columns)).astype(np.int32), np.zeros((rows, columns), element if kernel is diffused else np.int32)]
+            wanted = [each.copy() for each in given]
+            written(*wanted)
+            for each in (kernel, kernel.schedule(lw.steps.skew(i=4, slant=3))):
+                runner.leaves(runner.compiled(each, *given), [array.copy() for array in given], wanted)
+
+
+def test_only_what_no_row_has_stored_is_loaded_for_each_lane() -> None:
+    strips = diffused.schedule(lw.steps.skew(i=16, slant=3, lanes=16))
+    given = [np.random.default_rng(1).integers(0, 99, (70, 90)).astype(np.int32), np.zeros((70, 90), np.int32)]
+    wanted = [each.copy() for each in given]
+    lw.kernel(diffused.function, nests="off")(*wanted)
+    text = strips.compile(*given, target="x86-64-v4").ir("nests")
+    assert len(re.findall(r"= load_strided\S* ", text)) == 1, text
+    strips(*given)
+    for got, right in zip(given, wanted, strict=True):
+        np.testing.assert_array_equal(got, right)

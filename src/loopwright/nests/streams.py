@@ -133,15 +133,19 @@ class Streams:
     def _stored(self, access: Access, flows: list[Dependence]) -> Taken | None:
         """From what a store of the loop has made, if it always is the last that has written there."""
         own = [d for d in flows if d.source in self.accesses]
-        sources = {d.source.number for d in own}
-        if len(sources) != 1 or not all(d.told for d in flows):
+        if not own or not all(d.told for d in flows):
             return None
-        store = own[0].source
-        depth = self.loop.depth
+        rows, columns = nearest = min([self._distance(d) for d in own])
+        store = max([d.source for d in own if self._distance(d) == nearest], key=lambda source: source.position)
+        others = [d for d in own if d.source is not store]
         for d in self._found:
             if d.kind == OUTPUT and (d.source is store) != (d.sink is store):
-                return None
-        rows, columns = min([(max(0, d.vector[depth].low), d.vector[depth + 1].low) for d in own])
+                others.append(d)
+                if d.source is store and (self._distance(d), d.sink.position) < (nearest, access.position):
+                    # (Another store comes between.)
+                    return None
+        if not all(c.exact for d in others for c in d.vector[self.loop.depth :]):
+            return None
         code = self.nest.f.code
         if code[store.position].type is not code[access.position].type or store.arms != access.arms or not self._same(store, access, rows, columns):
             return None
@@ -149,6 +153,11 @@ class Streams:
         if rows > MOST_ROWS or not 0 <= steps <= MOST_STEPS or (not steps and rows):
             return None
         return Taken(access, MOVED, store.position, rows, steps)
+
+    def _distance(self, d: Dependence) -> tuple[int, int]:
+        """How many rows and columns apart the ends of a dependence are at least."""
+        depth = self.loop.depth
+        return max(0, d.vector[depth].low), d.vector[depth + 1].low
 
     def _same(self, earlier: Access, access: Access, rows: int, columns: int) -> bool:
         """Whether an access is always to the element that another was to, so many rows and columns before."""

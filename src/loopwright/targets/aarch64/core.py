@@ -31,7 +31,7 @@ div                            | f(32|16)     | divide   | 10 | 9
 (div|rem|floordiv|mod).*       | .*           | divide   | 12 | 12
 (fma|fms|fnma|fnms)            | b?f.*        | float    | 4  | 1
 mul                            | b?f.*        | float    | 3  | 1
-convert.*                      | .*           | float    | 4  | 1
+convert.*                      | b?f.*        | float    | 4  | 1
 .*                             | b?f.*        | float    | 2  | 1
 mul.*                          | .*           | multiply | 2  | 1
 crc32c                         | .*           | multiply | 2  | 1

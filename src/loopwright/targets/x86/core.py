@@ -36,7 +36,7 @@ div                            | f64          | divide   | 13 | 5
 div                            | f(32|16)     | divide   | 11 | 4
 (div|rem|floordiv|mod).*       | .*           | divide   | 14 | 8
 (add|sub|mul|fma|fms|fnma|fnms|min|max).* | b?f.* | float | 4  | 1
-convert.*                      | .*           | float    | 5  | 1
+convert.*                      | b?f.*        | float    | 5  | 1
 (eq|ne|lt|le|gt|ge)            | b?f.*        | float    | 3  | 1
 (floor|ceil|round|trunc).*     | b?f.*        | float    | 8  | 2
 .*                             | b?f.*        | float    | 2  | 1

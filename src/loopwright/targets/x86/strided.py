@@ -23,11 +23,11 @@ _VECTOR: Final = Use(VECTORS, late=True)
 
 
 def _in_parts(type_: Type) -> bool:
-    return type_.bits >= 32 and type_.size >= _PART
+    return type_.size >= _PART or (type_.bits < 32 and type_.lanes > 1)
 
 
 def expand(f: Function, instr: Instr, emit: Emit, scales: tuple[int, ...]) -> bool:
-    """Elements of 8 and 16 bits one by one; the address of others in one register. As ``Target.expand``."""
+    """The address in one register; what is less than a part one by one. As ``Target.expand``."""
     rows = instr.op in ops.ROWS
     if rows and instr.type.size == _PART:
         op, args = (ops.LOAD_AT, instr.args[1:]) if instr.op.result else (ops.STORE_AT, [instr.args[0], *instr.args[2:]])
@@ -98,33 +98,41 @@ class _Access:
 
     Attributes:
         evex: whether registers have 512 bits.
-        wide: 64-bit elements, two in a part; otherwise four.
+        bits: of an element; count: elements of a part; lanes: of all.
     """
 
-    __slots__ = ("evex", "parts", "wide", "width")
+    __slots__ = ("bits", "count", "evex", "lanes", "parts", "width")
 
     def __init__(self, type_: Type, evex: bool) -> None:
         self.evex = evex
-        self.wide = type_.bits == 64
-        self.parts = type_.size // _PART
+        self.bits = type_.bits
+        self.lanes = type_.lanes
+        self.count = min(type_.lanes, 8 * _PART // type_.bits)
+        self.parts = max(1, type_.size // _PART)
         self.width = {1: "xmm", 2: "ymm", 4: "zmm"}[self.parts]
 
     def load(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
         """Each part in xmm, then into its place."""
         stride, base, triple, further, part = (CODES[a] for a in instr.args)
-        disp = _displacement(instr)
         d = CODES[instr.dst]
         line = instr.line
         for number in range(self.parts):
             into = part if number else d
-            first, others = self._addresses(asm, number, stride, base, disp, triple, further, line)
-            if self.wide:
-                asm.emit(lookup("VMOVSD", "xmm,m64"), (into,), first, line=line)
-                asm.emit(lookup("VMOVHPD", "xmm,xmm,m64"), (into, into), others[0], line=line)
-            else:
-                asm.emit(lookup("VMOVSS", "xmm,m32"), (into,), first, line=line)
-                for lane, mem in enumerate(others):
-                    asm.emit(lookup("VINSERTPS", "xmm,xmm,m32,imm8"), (into, into), mem, (lane + 1) << 4, line=line)
+            if self.bits < 32:
+                asm.emit(lookup("VPXOR", "xmm,xmm,xmm"), (into, into, into), line=line)
+            for place in range(self.count):
+                mem = self._address(asm, instr, number * self.count + place, stride, base, triple, further)
+                if self.bits == 64:
+                    form, operands = (lookup("VMOVHPD", "xmm,xmm,m64"), (into, into)) if place else (lookup("VMOVSD", "xmm,m64"), (into,))
+                    asm.emit(form, operands, mem, line=line)
+                elif self.bits == 32 and not place:
+                    asm.emit(lookup("VMOVSS", "xmm,m32"), (into,), mem, line=line)
+                elif self.bits == 32:
+                    asm.emit(lookup("VINSERTPS", "xmm,xmm,m32,imm8"), (into, into), mem, place << 4, line=line)
+                else:
+                    asm.emit(
+                        lookup(*(("VPINSRB", "xmm,xmm,m8,imm8") if self.bits == 8 else ("VPINSRW", "xmm,xmm,m16,imm8"))), (into, into), mem, place, line=line
+                    )
             if number and self.evex:
                 asm.emit(lookup("VINSERTF32X4", f"{self.width},{self.width},xmm,imm8"), (d, d, part), None, number, line=line)
             elif number:
@@ -133,7 +141,6 @@ class _Access:
     def store(self, asm: X86Assembler, f: Function, instr: Instr) -> None:
         """Each part out of its place, then from xmm."""
         value, stride, base, triple, further, part = (CODES[a] for a in instr.args)
-        disp = _displacement(instr)
         line = instr.line
         for number in range(self.parts):
             source = part if number else value
@@ -141,30 +148,27 @@ class _Access:
                 asm.emit(lookup("VEXTRACTF32X4", f"xmm,{self.width},imm8"), (part, value), None, number, line=line)
             elif number:
                 asm.emit(lookup("VEXTRACTF128", "xmm,ymm,imm8"), (part, value), None, number, line=line)
-            first, others = self._addresses(asm, number, stride, base, disp, triple, further, line)
-            if self.wide:
-                asm.emit(lookup("VMOVSD", "m64,xmm"), (source,), first, line=line)
-                asm.emit(lookup("VMOVHPD", "m64,xmm"), (source,), others[0], line=line)
-            else:
-                asm.emit(lookup("VMOVSS", "m32,xmm"), (source,), first, line=line)
-                for lane, mem in enumerate(others):
-                    asm.emit(lookup("VEXTRACTPS", "m32,xmm,imm8"), (source,), mem, lane + 1, line=line)
+            for place in range(self.count):
+                mem = self._address(asm, instr, number * self.count + place, stride, base, triple, further)
+                if self.bits == 64:
+                    asm.emit(lookup("VMOVHPD" if place else "VMOVSD", "m64,xmm"), (source,), mem, line=line)
+                elif self.bits == 32 and not place:
+                    asm.emit(lookup("VMOVSS", "m32,xmm"), (source,), mem, line=line)
+                elif self.bits == 32:
+                    asm.emit(lookup("VEXTRACTPS", "m32,xmm,imm8"), (source,), mem, place, line=line)
+                else:
+                    asm.emit(lookup(*(("VPEXTRB", "m8,xmm,imm8") if self.bits == 8 else ("VPEXTRW", "m16,xmm,imm8"))), (source,), mem, place, line=line)
 
-    def _addresses(self, asm: X86Assembler, number: int, stride: int, base: int, disp: int, triple: int, further: int, line: int) -> tuple[M, list[M]]:
-        """The addresses of the elements of a part, of four from one register."""
-        count = 2 if self.wide else 4
-        lane = number * count
-        if lane == 0 and (self.parts > 1 or not self.wide):
-            asm.emit(lookup("LEA", "r64,m"), (triple,), M(stride, stride, 2, 0), line=line)
-        at = base
-        if lane >= 4:
-            at = further
-            if lane % 4 == 0:
-                asm.emit(lookup("LEA", "r64,m"), (further,), M(base if lane == 4 else further, stride, 4, 0), line=line)
-        found: list[M] = []
-        for place in range(lane % 4, lane % 4 + count):
-            found.append(M(at, NO_REGISTER, 1, disp) if place == 0 else M(at, triple, 1, disp) if place == 3 else M(at, stride, place, disp))
-        return found[0], found[1:]
+    def _address(self, asm: X86Assembler, instr: Instr, lane: int, stride: int, base: int, triple: int, further: int) -> M:
+        """The address of an element, which follows that of the one before; of four from one register."""
+        disp = _displacement(instr)
+        place = lane % 4
+        if lane == 0 and self.lanes > 3:
+            asm.emit(lookup("LEA", "r64,m"), (triple,), M(stride, stride, 2, 0), line=instr.line)
+        at = base if lane < 4 else further
+        if lane >= 4 and not place:
+            asm.emit(lookup("LEA", "r64,m"), (further,), M(base if lane == 4 else further, stride, 4, 0), line=instr.line)
+        return M(at, NO_REGISTER, 1, disp) if place == 0 else M(at, triple, 1, disp) if place == 3 else M(at, stride, place, disp)
 
 
 def _displacement(instr: Instr) -> int:
