@@ -167,3 +167,25 @@ def _seeded(a: lw.Array[lw.i64], h: lw.i64) -> lw.i64:
         h = h * 48271 % 2147483647
         a[i] = h
     return h
+
+
+@pytest.mark.parametrize("start", ["7", "lw.i64(7)"])
+@pytest.mark.parametrize("read", ["s >> 16", "s", "s & 255"])
+def test_what_begins_with_a_number_of_python_s_is_no_other(start: str, read: str) -> None:
+    """The variable gets each of its values by a copy then, and what is made of it may read either."""
+    source = f"def nest(a):\n    s = {start}\n    for i in range(a.shape[0]):\n        s = (s * 1103515245 + 12345) & 2147483647\n        a[i] = {read}\n"
+    space: dict[str, Any] = {"lw": lw}
+    exec(source, space)  # noqa: S102 (the source above)
+    function = space["nest"]
+    function.__annotations__.update(a=lw.Array)
+    made = lw.kernel(source=source)(function)
+    for count in (0, 1, 3, 4, 9, 40):
+        got, right = np.zeros(count, np.int64), []
+        made(got)
+        s = 7
+        for _ in range(count):
+            s = (s * 1103515245 + 12345) & 2147483647
+            right.append(eval(read, {"s": s}))
+        assert got.tolist() == right
+    text = made.compile(np.zeros(9, np.int64), target="x86-64-v4").ir("nests")
+    assert str(1103515245**4 % 2**64) in text or str(1103515245**4 % 2**64 - 2**64) in text

@@ -259,3 +259,36 @@ def test_what_gains_nothing_is_left_as_it_was() -> None:
             b[i] = s
 
     assert constant_loops(looked_up.compile(target="x86-64-v4").ir("nests")) == 0
+
+
+def test_products_stay_side_by_side_where_nothing_else_is_done_beside_them() -> None:
+    @lw.kernel(fastmath=True)
+    def products(a: lw.Array[lw.f32, 2], b: lw.Array[lw.f32, 2], c: lw.Array[lw.f32, 2]):
+        for i in lw.range(c.shape[0]):
+            for j in lw.range(c.shape[1]):
+                s = lw.f32(0)
+                for k in range(32):
+                    s += a[i, k] * b[j, k]
+                c[i, j] = s
+
+    @lw.kernel(fastmath=True)
+    def less_the_greatest(a: lw.Array[lw.f32, 2], b: lw.Array[lw.f32, 2], c: lw.Array[lw.f32, 2]):
+        for i in lw.range(c.shape[0]):
+            m = lw.f32(-1000)
+            for j in lw.range(c.shape[1]):
+                s = lw.f32(0)
+                for k in range(32):
+                    s += a[i, k] * b[j, k]
+                c[i, j] = s
+                m = lw.max(m, s)
+            for j in lw.range(c.shape[1]):
+                c[i, j] -= m
+
+    rng = np.random.default_rng(1)
+    for kernel, rolled in ((products, False), (less_the_greatest, True)):
+        text = kernel.compile(target="x86-64-v4").ir("nests")
+        assert not rolled or constant_loops(text) > 0
+        a, b, c = rng.random((9, 32), np.float32), rng.random((23, 32), np.float32), np.zeros((9, 23), np.float32)
+        kernel(a, b, c)
+        wanted = a @ b.T
+        np.testing.assert_allclose(c, wanted - wanted.max(1, keepdims=True) if rolled else wanted, rtol=1e-4, atol=1e-4)

@@ -49,7 +49,7 @@ def run(f: Function) -> None:
         if end:
             _decide(f, code, position, end, values, out)
             position = end
-    f.code = _as_truths(f, out, values)
+    f.code = _without_arms(f, _as_truths(f, out, values), values)
 
 
 def _flags(f: Function) -> dict[int, tuple[int, int]]:
@@ -229,3 +229,47 @@ def _as_truths(f: Function, code: list[Instr], values: dict[int, tuple[int, int]
             instr.args = [numbers.get(a, a) for a in args]
             out.append(instr)
     return out
+
+
+def _without_arms(f: Function, code: list[Instr], values: dict[int, tuple[int, int]]) -> list[Instr]:
+    """Code in which what is true at the end of one arm of a branch, and false at the end of the other, is what the branch asked."""
+    out: list[Instr] = []
+    opened: list[tuple[int, int]] = []  # per open bracket: where it begins in what has been made, and its ``else``, or -1
+    for instr in code:
+        op = instr.op
+        out.append(instr)
+        if op.opens and not op.closes:
+            opened.append((len(out) - 1, -1))
+        elif op is ops.ELSE:
+            opened[-1] = opened[-1][0], len(out) - 1
+        elif op is ops.END:
+            start, middle = opened.pop()
+            if middle < 0 or out[start].op is not ops.IF or any(each.op in (ops.ELIF, ops.THEN) for each in out[start:]):
+                continue
+            for v in values:
+                first, second = _last_given(out, start + 1, middle, v), _last_given(out, middle + 1, len(out) - 1, v)
+                condition = out[start].args[0]
+                if first < 0 or second < 0 or condition < 0 or f.variable[condition]:
+                    continue
+                holds, fails = (bool(f.const_values[~out[k].args[0]]) for k in (first, second))
+                if holds is not fails:
+                    out[:] = [each for k, each in enumerate(out) if k not in (first, second)]
+                    middle -= 1
+                    out.append(Instr(ops.COPY if holds else ops.NOT, BOOL, v, [condition], 0, instr.line))
+    return out
+
+
+def _last_given(out: list[Instr], start: int, end: int, variable: int) -> int:
+    """Where an arm gives a variable a constant, in no bracket of its own and behind all that mentions it; -1 where it does not."""
+    depth = 0
+    for k in range(end - 1, start - 1, -1):
+        instr = out[k]
+        if instr.op is ops.END:
+            depth += 1
+        elif instr.op.opens and not instr.op.closes:
+            depth -= 1
+        if instr.dst == variable:
+            return k if not depth and instr.op is ops.COPY and instr.args[0] < 0 else -1
+        if variable in instr.args:
+            return -1
+    return -1

@@ -69,7 +69,7 @@ def shorten(f: Function, head: int) -> None:
     end = head + 1
     while f.code[end].op is not ops.END:
         end += 1
-    body = f.code[head + 1 : end]
+    body = _without_copies(f, f.code[head + 1 : end])
     for variable in dict.fromkeys([instr.dst for instr in body if instr.dst >= 0 and f.variable[instr.dst] and f.types[instr.dst].is_integer]):
         links = _links(f, body, variable)
         if len(links) > 1:
@@ -80,6 +80,27 @@ def shorten(f: Function, head: int) -> None:
             f.code[head:end] = [*made.ahead, f.code[head], *body]
             head += len(made.ahead)
             end = head + 1 + len(body)
+
+
+def _without_copies(f: Function, body: list[Instr]) -> list[Instr]:
+    """A body whose operations write variables themselves, where what they make goes to one and to nothing behind that one's next value."""
+    out = body
+    for instr in body:
+        made, v = (instr.args[0], instr.dst) if instr.op is ops.COPY else (-1, -1)
+        if made < 0 or v < 0 or f.variable[made] or not f.variable[v]:
+            continue
+        at = next((k for k, each in enumerate(out) if each.dst == made), -1)
+        last = next(k for k, each in enumerate(out) if each is instr)
+        if at < 0 or any(each.dst == v or v in each.args for each in out[at + 1 : last]):
+            continue
+        end = next((k for k in range(last + 1, len(out)) if out[k].dst == v), len(out) - 1)
+        if any(made in each.args for each in out[end + 1 :]):
+            continue
+        out[at].dst = v
+        for each in out[at + 1 : end + 1]:
+            each.args = [v if a == made else a for a in each.args]
+        out = [*out[:last], *out[last + 1 :]]
+    return out
 
 
 def _links(f: Function, body: list[Instr], variable: int) -> list[_Link]:

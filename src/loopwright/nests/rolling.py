@@ -193,7 +193,25 @@ class _Rolling:
                 if len(own) > 1:
                     return False
                 hangs.update(own)
-        return len(hangs) == len(indices)
+        return len(hangs) == len(indices) and self.alone(indices)
+
+    def alone(self, indices: list[int]) -> bool:
+        """Whether the outer of two loops does nothing but run the inner one, and that hands nothing on: iterations of both can be side by side then."""
+        code = self.f.code
+        inner, outer = indices
+        heads = [next(k for k in range(len(code)) if code[k].op is ops.FOR and code[k].dst == index) for index in (outer, inner)]
+        depth = 0
+        for k in range(heads[0] + 1, len(code)):
+            instr = code[k]
+            if instr.op is ops.END:
+                if not depth:
+                    return True
+                depth -= 1
+            elif k == heads[1]:
+                depth += 1
+            elif instr.op.effect == ops.CONTROL or (instr.dst >= 0 and self.f.variable[instr.dst]) or (not depth and not instr.op.pure):
+                return False
+        return False
 
     def hangs(self, place: int, index: int) -> bool:
         """Whether a subscript hangs on an index."""

@@ -32,7 +32,9 @@ _VARIABLES: Final = 3
 _TESTS: Final = 3
 _LONGEST: Final = 24
 #: What takes a cycle, or two or three.
-_CHEAP: Final = frozenset((ops.ADD, ops.SUB, ops.AND, ops.OR, ops.XOR, ops.SHL, ops.SHR, ops.NEG, ops.MUL, ops.MIN, ops.MAX, ops.SELECT, ops.CONVERT, ops.COPY))
+_CHEAP: Final = frozenset(
+    (ops.ADD, ops.SUB, ops.AND, ops.OR, ops.XOR, ops.SHL, ops.SHR, ops.NEG, ops.NOT, ops.MUL, ops.MIN, ops.MAX, ops.SELECT, ops.CONVERT, ops.COPY)
+)
 
 
 class _Open:

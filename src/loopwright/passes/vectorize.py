@@ -26,6 +26,7 @@ from loopwright.nests.ahead import divided
 from loopwright.nests.leaving import Leaving, exits
 from loopwright.nests.operations import asking, has
 from loopwright.nests.unroll import clone, crossing_branches, read_once, written_first
+from loopwright.passes import lower_products
 from loopwright.passes.short_rows import Places, Rows, in_powers, rereads
 from loopwright.passes.vector_loop import USUAL, WORDS, VectorLoop, buffers, least
 from loopwright.targets.target import Target
@@ -128,6 +129,7 @@ def run(f: Function, target: Target) -> None:
         position = end + 1
     f.code = out
     move_out(f)
+    lower_products.run(f, target)
 
 
 def _keep_scalar(code: list[Instr]) -> None:
