@@ -26,6 +26,8 @@ FACTORS: Final = (2, 3, 4, 6, 8)
 LEAST_GAIN: Final = 1.25
 #: Elements that are stored and loaded so few iterations apart meet in the core's store buffer.
 CLOSE: Final = 64
+#: What memory bounds as much, but for so much, is judged by the core's bounds alone: arrays may be in the caches.
+ALIKE: Final = 1.05
 #: No other loop is tried where one comes so near to the units' bound.
 NEAR: Final = 1.1
 #: Rows run at most so many iterations behind each other: the triangles at both ends of a strip are that many times as large.
@@ -173,11 +175,17 @@ def best_changes(nest: Nest, target: Target, core: Core, found: list[Dependence]
             chosen.append(wave)
             continue
         jam = _best_jam(nest, innermost, graph, core, found, variables, lanes)
-        if wave is not None and (jam is None or _at_best(nest, wave, innermost, core) * LEAST_GAIN <= _at_best(nest, jam, innermost, core)):
+        if wave is not None and (jam is None or _outdoes(nest, wave, jam, innermost, core)):
             chosen.append(wave)
         elif jam is not None:
             chosen.append(jam)
     return chosen
+
+
+def _outdoes(nest: Nest, wave: Wave, jam: Jam, innermost: NestLoop, core: Core) -> bool:
+    """Whether rows in lanes are so much faster than jammed ones; in the caches, where memory is what both wait for."""
+    lanes, jammed = _at_best(nest, wave, innermost, core), _at_best(nest, jam, innermost, core)
+    return lanes * LEAST_GAIN <= jammed or (lanes <= jammed * ALIKE and wave.interval * LEAST_GAIN <= jam.interval)
 
 
 def _at_best(nest: Nest, change: Jam | Wave, innermost: NestLoop, core: Core) -> float:
@@ -295,7 +303,12 @@ def _best_wave(nest: Nest, innermost: NestLoop, graph: Graph, target: Target, co
             cycles = max(made.interval, traffic.cycles(count, core)) + slant * (count - 1) * least / COLUMNS
             if nest.record is not None:
                 nest.record.tried(made.text(nest), cycles)
-            if cycles * LEAST_GAIN <= written if best is None else cycles * MORE_GAIN <= fewest:
+            if best is not None:
+                gains = cycles * MORE_GAIN <= fewest
+            else:
+                # (More rows at once are more places in memory, of which not all may be foreseen.)
+                gains = cycles * LEAST_GAIN <= written or (cycles <= written * ALIKE and made.interval * LEAST_GAIN <= least)
+            if gains:
                 best, fewest = made, cycles
     return best
 
