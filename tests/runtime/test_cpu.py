@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
+import re
+import shutil
+import subprocess
 import sys
+import tempfile
 
 import pytest
 
@@ -103,10 +108,44 @@ def test_other_machines_have_no_features(monkeypatch: pytest.MonkeyPatch) -> Non
         cpu.require({"avx2"}, "x86-64-v3")
 
 
-def test_what_other_code_is_better_for_is_known_by_a_cpus_features() -> None:
+@pytest.mark.parametrize("slow", [False, True])
+def test_what_other_code_is_better_for_is_known_by_a_cpus_features(monkeypatch: pytest.MonkeyPatch, slow: bool) -> None:
+    monkeypatch.setattr(cpu, "_gathers_slow", slow)
     v4 = cpu.LEVELS["x86-64-v4"]
     v3 = cpu.LEVELS["x86-64-v3"]
-    assert cpu.tuning(v3) == cpu.tuning(v4) == set()  # Intel's
+    assert cpu.tuning(v3) == cpu.tuning(v4) == ({"slow-gathers"} if slow else set())  # Intel's
     assert cpu.tuning(v3 | {"clzero"}) == {"slow-gathers", "slow-permutations"}  # Zen 3
     assert cpu.tuning(v4 | {"clzero"}) == {"slow-gathers", "halved-512"}  # Zen 4
     assert cpu.tuning(v4 | {"clzero", "avx_vnni"}) == set()  # Zen 5
+
+
+@pytest.mark.skipif("avx2" not in cpu.host_features(), reason="no gathers")
+def test_gathers_are_timed_beside_loads_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both take some cycles an element, and which is slow is what comes of it, asked once."""
+    gathered, one_by_one = cpu._least(cpu._GATHERED) / cpu._TIMES, cpu._least(cpu._ONE_BY_ONE) / cpu._TIMES
+    assert 1 < gathered < 1000
+    assert 1 < one_by_one < 1000
+    asked: list[bytes] = []
+    monkeypatch.setattr(cpu, "_gathers_slow", None)
+    monkeypatch.setattr(cpu, "_least", lambda body: asked.append(body) or (16 if body == cpu._GATHERED else 10))
+    assert cpu._slow_gathers() and cpu._slow_gathers()
+    assert asked == [cpu._GATHERED, cpu._ONE_BY_ONE]
+
+
+def test_what_is_timed_is_what_its_comments_say() -> None:
+    """Bytes beside a disassembler's text."""
+    objdump = shutil.which("objdump")
+    if objdump is None:
+        pytest.skip("objdump is not installed")
+    source = inspect.getsource(cpu)
+    for name in ("_TIMED_SYSV", "_TIMED_WIN64", "_TIMED_HEAD", "_GATHERED", "_ONE_BY_ONE", "_TIMED_TAIL"):
+        block = source[source.index(f"{name}: Final") :]
+        wanted = [re.sub(r"\s+", "", line.partition("#")[2]) for line in block[: block.index("\n)")].splitlines()[1:]]
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(getattr(cpu, name))
+            file.flush()
+            made = subprocess.run(
+                [objdump, "-D", "-b", "binary", "-m", "i386:x86-64", "-M", "intel", "--no-show-raw-insn", file.name], capture_output=True, text=True, check=True
+            ).stdout
+        found = [re.sub(r"\s+|(DWORD|QWORD) PTR ", "", line.partition("\t")[2]) for line in made.splitlines() if re.match(r"\s+[0-9a-f]+:\t", line)]
+        assert [re.sub(r"0x([0-9a-f]+)", lambda m: str(int(m[1], 16)), each).replace("*1", "") for each in found] == wanted, name

@@ -141,9 +141,59 @@ _XGETBV: Final = bytes.fromhex(
     "c3"  #           ret
 )
 
+# gathered(place, times), one_by_one(place, times) -> cycles of the time stamp counter (Intel SDM vol. 2B, "RDTSC") for that many times eight elements: by VPGATHERDD, and by loads
+# and VPINSRD. Both leave all registers that the conventions preserve alone.
+_TIMED_SYSV: Final = bytes.fromhex(
+    "4989f9"  #       mov r9, rdi
+    "4989f2"  #       mov r10, rsi
+)
+_TIMED_WIN64: Final = bytes.fromhex(
+    "4989c9"  #       mov r9, rcx
+    "4989d2"  #       mov r10, rdx
+)
+_TIMED_HEAD: Final = bytes.fromhex(
+    "0faee8"  #       lfence
+    "0f31"  #         rdtsc
+    "48c1e220"  #     shl rdx, 32
+    "4809d0"  #       or rax, rdx
+    "4989c0"  #       mov r8, rax
+)
+_GATHERED: Final = bytes.fromhex(
+    "c5f576c9"  #     vpcmpeqd ymm1, ymm1, ymm1
+    "c5edefd2"  #     vpxor ymm2, ymm2, ymm2
+    "c5fdefc0"  #     vpxor ymm0, ymm0, ymm0
+    "c4c275900491"  # vpgatherdd ymm0, [r9+ymm2*4], ymm1
+)
+_ONE_BY_ONE: Final = bytes.fromhex(
+    "c4c1796e01"  #   vmovd xmm0, [r9]
+    "c4c379220101"  # vpinsrd xmm0, xmm0, [r9], 1
+    "c4c379220102"  # vpinsrd xmm0, xmm0, [r9], 2
+    "c4c379220103"  # vpinsrd xmm0, xmm0, [r9], 3
+    "c4c1796e09"  #   vmovd xmm1, [r9]
+    "c4c371220901"  # vpinsrd xmm1, xmm1, [r9], 1
+    "c4c371220902"  # vpinsrd xmm1, xmm1, [r9], 2
+    "c4c371220903"  # vpinsrd xmm1, xmm1, [r9], 3
+    "c4e37d38c101"  # vinserti128 ymm0, ymm0, xmm1, 1
+)
+_TIMED_TAIL: Final = bytes.fromhex(
+    "0faee8"  #       lfence
+    "0f31"  #         rdtsc
+    "48c1e220"  #     shl rdx, 32
+    "4809d0"  #       or rax, rdx
+    "4c29c0"  #       sub rax, r8
+    "c5f877"  #       vzeroupper
+    "c3"  #           ret
+)
+#: So often elements are gathered each time that it is timed, and so often it is; the least counts.
+_TIMES: Final = 64
+_TRIES: Final = 5
+#: Gathers that take so many times as long as loads one by one are slow.
+_SLOW: Final = 1.5
+
 _lock: Final = threading.Lock()
 _detected: frozenset[str] | None = None
 _by_setting: dict[str, frozenset[str]] = {}
+_gathers_slow: bool | None = None
 
 
 def host_features() -> frozenset[str]:
@@ -175,11 +225,15 @@ def tuning(features: frozenset[str]) -> frozenset[str]:
 
     ``slow-gathers``: VPGATHERDD and its kin take longer than loading the elements one by one. So they do on AMD's CPUs up to Zen 4: without AVX-512, Zen to Zen 3, one of
     eight lanes is 39 operations and more (A. Fog, Instruction tables, 2022); on Zen 4 loads one by one take 0.65 (f32, indices from memory) to 0.9 (f64, computed indices) of the time.
+    On Intel's CPUs from Skylake to Ice Lake they do where microcode keeps them from telling what other programs have loaded ("Gather Data Sampling", INTEL-SA-00828, 2023), of which a
+    virtual machine is told nothing: a gather takes 30 cycles and more then, where it took 5, so that it is timed.
 
     ``slow-permutations``: VPERMPS, VPERMD, VPERMQ and VPERMPD, which choose from a whole register, are two operations and more, and VPERM2F128 is one (the same, Zen 2 and
     Zen 3).
     """
-    if "clzero" not in features or "avx_vnni" in features:
+    if "clzero" not in features:
+        return frozenset(("slow-gathers",)) if "avx2" in features and _slow_gathers() else frozenset()
+    if "avx_vnni" in features:
         return frozenset()
     return frozenset(("slow-gathers", "halved-512" if "avx512f" in features else "slow-permutations"))
 
@@ -241,6 +295,26 @@ def _ask() -> frozenset[str]:
         if leaf(number, subleaf)[register] >> bit & 1 and saved & state == state:
             found.add(name)
     return frozenset(found)
+
+
+def _slow_gathers() -> bool:
+    """Whether this CPU gathers elements so much more slowly than it loads them one by one; it is asked once, and takes some microseconds."""
+    global _gathers_slow
+    with _lock:
+        if _gathers_slow is None:
+            _gathers_slow = is_x86_64() and _least(_GATHERED) > _SLOW * _least(_ONE_BY_ONE)
+        return _gathers_slow
+
+
+def _least(body: bytes) -> int:
+    """The least that so many turns of a loop with a body take, in cycles of the time stamp counter."""
+    turn = bytes.fromhex("49ffca") + bytes((0x0F, 0x85))  # dec r10; jnz, to the body's begin
+    back = -(len(body) + len(turn) + 4)
+    code = (_TIMED_WIN64 if sys.platform == "win32" else _TIMED_SYSV) + _TIMED_HEAD + body + turn + back.to_bytes(4, "little", signed=True) + _TIMED_TAIL
+    block = memory.allocate(code)
+    timed = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p, ctypes.c_uint64)(block.address)
+    place = (ctypes.c_uint32 * 8)()
+    return min([int(timed(ctypes.addressof(place), _TIMES)) for _ in range(_TRIES)])
 
 
 def _restrict(features: frozenset[str], setting: str) -> frozenset[str]:
