@@ -25,6 +25,7 @@ from loopwright.nests import (
     flattened,
     fusion,
     previous,
+    products_apart,
     quotients,
     reassociate,
     short_loops,
@@ -109,6 +110,9 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     flattened.run(f)
     reassociate.run(f)
     apart_before: set[int] = set()
+    as_written: set[int] = set()
+    for index, step in products_apart.run(f, target, apart_before, as_written).items():
+        out.setdefault(index, []).append(step)
     for index, step in turned.run(f, target, apart_before).items():
         out.setdefault(index, []).append(step)
     apart_before |= previous.run(f, target)
@@ -119,7 +123,8 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     if f.code is not written:
         found = nests(f)
         written = f.code
-    beside = distribute.run(f, [nest for nest in found if nest.loops[0].index not in fused.plain], target, core) | fused.plain
+    plain = fused.plain | as_written
+    beside = distribute.run(f, [nest for nest in found if nest.loops[0].index not in plain], target, core) | plain
     if f.code is not written:
         found = nests(f)
         written = f.code
