@@ -25,14 +25,13 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 from loopwright.ir import ops
-from loopwright.ir.affine import Form
 from loopwright.ir.function import NONE, Array, Function, Instr
 from loopwright.nests.branches import LONG
 from loopwright.nests.code import Code
 from loopwright.nests.conditions import own_variables
 from loopwright.nests.dependence import Dependence, dependences, too_many
 from loopwright.nests.distribute import Unit, improves, may_gain, replaced, units_of, waits
-from loopwright.nests.lanes import adjacent, free, strided
+from loopwright.nests.lanes import adjacent, differs, free, strided
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.scalars import Scalar, any_order, scalars
 from loopwright.nests.unroll import clone, read_once
@@ -115,14 +114,9 @@ def _looked_up(nest: Nest, loop: NestLoop) -> list[int]:
     arrays = {
         access.array
         for access in own
-        if access.store and any(form is None or any(_found(nest, loop, value) for value in form.terms) for form in access.subscripts)
+        if access.store and any(form is None or any(differs(nest, loop, value) for value in form.terms) for form in access.subscripts)
     }
     return [access.position for access in own if access.array in arrays]
-
-
-def _found(nest: Nest, loop: NestLoop, value: int) -> bool:
-    """Whether a value of a subscript is what an iteration of a loop has computed."""
-    return value not in nest.indices and nest.forms.depends(Form(0, {value: 1}), loop.head, loop.end)
 
 
 class _Cut:

@@ -28,7 +28,7 @@ from loopwright.vectors.skipped import long_arm
 from loopwright.vectors.sums import find
 from loopwright.vectors.tables import parts
 
-__all__ = ["adjacent", "computed", "free", "in_lanes", "in_pairs", "looked_up", "mark", "obstructs", "strided"]
+__all__ = ["adjacent", "computed", "differs", "free", "in_lanes", "in_pairs", "looked_up", "mark", "obstructs", "strided"]
 
 #: Of an ``if`` whose condition differs by lane both arms run: they may have so many instructions together, or so many times as many as there are lanes, without long arms
 #: that are passed over (``vectors/skipped.py``); or, where there is much else, which lanes gain by, so many times half as many as that has.
@@ -226,7 +226,7 @@ def _along(nest: Nest, loop: NestLoop, apart: bool) -> bool:
                 known = nest.indices.get(value)
                 if known is loop:
                     moves = coefficient
-                elif _differs(nest, loop, value):
+                elif differs(nest, loop, value):
                     return False
             if moves == 1 and place != last and not access.store and _seldom(nest, loop, access):
                 continue
@@ -257,12 +257,12 @@ def looked_up(nest: Nest, loop: NestLoop, access: Access) -> bool:
         return False
     *others, last = access.subscripts
     for form in others:
-        if form is None or any(nest.indices.get(value) is loop or _differs(nest, loop, value) for value in form.terms):
+        if form is None or any(nest.indices.get(value) is loop or differs(nest, loop, value) for value in form.terms):
             return False
-    return last is None or any(_differs(nest, loop, value) for value in last.terms)
+    return last is None or any(differs(nest, loop, value) for value in last.terms)
 
 
-def _differs(nest: Nest, loop: NestLoop, value: int) -> bool:
+def differs(nest: Nest, loop: NestLoop, value: int) -> bool:
     """Whether a value of a form, which is no index of the nest, may be another one in each iteration of a loop."""
     return value not in nest.indices and nest.forms.depends(Form(0, {value: 1}), loop.head, loop.end)
 
@@ -437,7 +437,7 @@ class _Body:
         if around is None:
             return True
         forms = (*self.loop.first, *self.loop.last)
-        return len(forms) > 1 and not any(_differs(self.nest, around, value) for form in forms for value in form.terms)
+        return len(forms) > 1 and not any(differs(self.nest, around, value) for form in forms for value in form.terms)
 
     def _find_indices(self) -> None:
         """Find the indices that are only read by loads that look something up."""
