@@ -26,7 +26,7 @@ FACTORS: Final = (2, 3, 4, 6, 8)
 LEAST_GAIN: Final = 1.25
 #: Elements that are stored and loaded so few iterations apart meet in the core's store buffer.
 CLOSE: Final = 64
-#: What memory bounds as much, but for so much, is judged by the core's bounds alone, of which one has to be so many times the other: arrays may be in the caches.
+#: What memory bounds as much, but for so much, is judged by the core's bounds alone, of which one has to be more than so many times the other: arrays may be in the caches.
 ALIKE: Final = 1.05
 MUCH: Final = 2
 #: No other loop is tried where one comes so near to the units' bound.
@@ -186,7 +186,7 @@ def best_changes(nest: Nest, target: Target, core: Core, found: list[Dependence]
 def _outdoes(nest: Nest, wave: Wave, jam: Jam, innermost: NestLoop, core: Core) -> bool:
     """Whether rows in lanes are so much faster than jammed ones; in the caches, where memory is what both wait for."""
     lanes, jammed = _at_best(nest, wave, innermost, core), _at_best(nest, jam, innermost, core)
-    return lanes * LEAST_GAIN <= jammed or (lanes <= jammed * ALIKE and wave.interval * MUCH <= jam.interval)
+    return lanes * LEAST_GAIN <= jammed or (lanes <= jammed * ALIKE and wave.interval * MUCH < jam.interval)
 
 
 def _at_best(nest: Nest, change: Jam | Wave, innermost: NestLoop, core: Core) -> float:
@@ -308,7 +308,7 @@ def _best_wave(nest: Nest, innermost: NestLoop, graph: Graph, target: Target, co
                 gains = cycles * MORE_GAIN <= fewest
             else:
                 # (More rows at once are more places in memory, of which not all may be foreseen.)
-                gains = cycles * LEAST_GAIN <= written or (cycles <= written * ALIKE and made.interval * MUCH <= least)
+                gains = cycles * LEAST_GAIN <= written or (cycles <= written * ALIKE and made.interval * MUCH < least)
             if gains:
                 best, fewest = made, cycles
     return best
