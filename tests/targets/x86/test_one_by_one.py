@@ -140,9 +140,18 @@ def test_indices_of_single_loads_are_never_in_a_vector() -> None:
 
 
 @pytest.mark.parametrize(
-    ("features", "gathers"), [({"clzero"}, False), (set(), True), ({"clzero", "avx512f"}, False), ({"clzero", "avx512f", "avx_vnni"}, True)]
+    ("features", "slow", "gathers"),
+    [
+        ({"clzero"}, False, False),
+        (set(), False, True),
+        (set(), True, False),
+        ({"clzero", "avx512f"}, False, False),
+        ({"clzero", "avx512f", "avx_vnni"}, True, True),
+    ],
 )
-def test_gathers_are_made_where_the_cpu_is_quick_with_them(features: set[str], gathers: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gathers_are_made_where_the_cpu_is_quick_with_them(features: set[str], slow: bool, gathers: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is timed of CPUs whose features do not tell."""
+    monkeypatch.setattr(cpu, "_gathers_slow", slow)
     had = cpu.LEVELS["x86-64-v3"] | features
     monkeypatch.setattr(cpu, "host_features", lambda: had)
     assert ("vgatherdps" in listing(looked_up, lw.f32, lw.i32)) == gathers
