@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import loopwright as lw
-from loopwright import compiler
+from loopwright import compiler, jit
 from loopwright.ir.interpret import run
 from loopwright.ir.text import parse, print_function
 from loopwright.runtime import cpu
@@ -152,6 +152,7 @@ def test_indices_of_single_loads_are_never_in_a_vector() -> None:
 def test_gathers_are_made_where_the_cpu_is_quick_with_them(features: set[str], slow: bool, gathers: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is timed of CPUs whose features do not tell."""
     monkeypatch.setattr(cpu, "_gathers_slow", slow)
+    monkeypatch.setattr(jit, "_best", {})
     had = cpu.LEVELS["x86-64-v3"] | features
     monkeypatch.setattr(cpu, "host_features", lambda: had)
     assert ("vgatherdps" in listing(looked_up, lw.f32, lw.i32)) == gathers
