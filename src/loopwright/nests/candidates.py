@@ -102,12 +102,14 @@ class Wave(Change):
 
     Attributes:
         rows: the rows.
+        innermost: the loop that walks them.
         how: how they lie in vectors.
     """
 
     def __init__(self, rows: Rows, how: InLanes, interval: float) -> None:
         super().__init__(rows.loop, interval)
         self.rows = rows
+        self.innermost: NestLoop = rows.inner
         self.how = how
 
     def text(self, nest: Nest) -> str:
@@ -185,8 +187,8 @@ def best_changes(nest: Nest, target: Target, core: Core, found: list[Dependence]
 
 def _outdoes(nest: Nest, wave: Wave, jam: Jam, innermost: NestLoop, core: Core) -> bool:
     """Whether rows in lanes are so much faster than jammed ones; in the caches, where memory is what both wait for."""
-    lanes, jammed = _at_best(nest, wave, innermost, core), _at_best(nest, jam, innermost, core)
-    return lanes * LEAST_GAIN <= jammed or (lanes <= jammed * ALIKE and wave.interval * MUCH < jam.interval)
+    in_lanes, side_by_side = _at_best(nest, wave, innermost, core), _at_best(nest, jam, innermost, core)
+    return in_lanes * LEAST_GAIN <= side_by_side or (in_lanes <= side_by_side * ALIKE and wave.interval * MUCH < jam.interval)
 
 
 def _at_best(nest: Nest, change: Jam | Wave, innermost: NestLoop, core: Core) -> float:

@@ -184,11 +184,7 @@ def numbers(f: Function, code: list[Instr]) -> list[Instr]:
 def _truth(f: Function, code: list[Instr], k: int) -> bool:
     """Whether an ``if`` at ``k`` gives a variable 1 in one arm and 0 in the other, and does nothing else."""
     arms = code[k + 1 : k + 5]
-    if (
-        [instr.op for instr in arms] != [ops.COPY, ops.ELSE, ops.COPY, ops.END]
-        or arms[0].dst != arms[2].dst
-        or not (arms[0].type.is_integer or arms[0].type is BOOL)
-    ):
+    if [instr.op for instr in arms] != [ops.COPY, ops.ELSE, ops.COPY, ops.END] or arms[0].dst != arms[2].dst or not arms[0].type.is_integer:
         return False
     values = [f.const_values[~instr.args[0]] if instr.args[0] < 0 else None for instr in (arms[0], arms[2])]
     return values in ([1, 0], [0, 1])
@@ -201,10 +197,7 @@ def _as_number(f: Function, code: list[Instr], k: int, out: list[Instr]) -> None
         holds = condition
         condition = f.register(BOOL)
         out.append(Instr(ops.NOT, BOOL, condition, [holds], 0, code[k].line))
-    if first.type is BOOL:
-        out.append(Instr(ops.COPY, BOOL, first.dst, [condition], 0, first.line))
-    else:
-        out.append(Instr(ops.CONVERT, first.type, first.dst, [condition], 0, first.line, BOOL))
+    out.append(Instr(ops.CONVERT, first.type, first.dst, [condition], 0, first.line, BOOL))
 
 
 def _further(f: Function, code: list[Instr], k: int, out: list[Instr]) -> int:

@@ -404,7 +404,7 @@ def _completed(
         beside_each_other = packs(nest, target, [loop for loop in nest.loops if not (loop in further and in_pairs(nest, loop))])
         further = [loop for loop in further if not any(change.loop is loop and change.whole(nest) for change in beside_each_other)]
         changes[:] = [
-            change for change in changes if not (isinstance(change, Wave | Jam) and _inside(change) in further and _along(nest, target, core, found, change))
+            change for change in changes if not (isinstance(change, Wave | Jam) and change.innermost in further and _along(nest, target, core, found, change))
         ]
     vectors = widen(nest, target, core, found, variables, lanes, changes) if lanes and not inner else {}
     if not lanes and not changes and target.vector_bits:
@@ -423,14 +423,9 @@ def _completed(
     return vectors
 
 
-def _inside(change: Wave | Jam) -> NestLoop:
-    """The innermost loop of what is changed."""
-    return change.rows.inner if isinstance(change, Wave) else change.innermost
-
-
 def _along(nest: Nest, target: Target, core: Core, found: list[Dependence], change: Wave | Jam) -> bool:
     """Whether rows had better run in lanes along themselves than one in each lane, or jammed, though vectors of what they load have to be dealt out."""
-    inner = _inside(change)
+    inner = change.innermost
     body = nest.f.code[inner.head + 1 : inner.end]
     loads = sum([instr.op is ops.LOAD for instr in body])
     width = change.how.width if isinstance(change, Wave) else max([nest.f.types[instr.dst].bits for instr in body if instr.op is ops.LOAD], default=64)

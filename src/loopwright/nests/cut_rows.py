@@ -83,8 +83,9 @@ def _cut(nest: Nest) -> _Cut | None:
     for loop in nest.loops:
         if _holds_several(nest, loop):
             return _Cut(nest, loop)
-        if loop.step == 1 and _looks_up_behind(nest, loop):
-            return _Behind(nest, loop)
+        first = _looked_up_behind(nest, loop) if loop.step == 1 else -1
+        if first >= 0:
+            return _Behind(nest, loop, first)
     return None
 
 
@@ -96,27 +97,19 @@ def _holds_several(nest: Nest, loop: NestLoop) -> bool:
     )
 
 
-def _looks_up_behind(nest: Nest, loop: NestLoop) -> bool:
-    """Whether a loop stores behind one in it to an element that it looks up, and nowhere in front of that."""
-    inside = [other for other in nest.loops if other.parent is loop]
-    found = _looked_up(nest, loop)
-    if not found:
-        return False
-    if inside:
-        return inside[0].end < min(found)
-    before = nest.f.code[loop.head + 1 : min(found)]
-    return len(before) > MUCH or any(instr.op in LONG for instr in before)
-
-
-def _looked_up(nest: Nest, loop: NestLoop) -> list[int]:
-    """Where a loop accesses arrays to which it stores at elements that it looks up."""
+def _looked_up_behind(nest: Nest, loop: NestLoop) -> int:
+    """Where a loop first accesses an array to which it stores at elements that it looks up, if that is behind the first loop in it, or behind much else; -1 where it is not."""
     own = [access for access in nest.accesses if loop.head < access.position < loop.end]
     arrays = {
         access.array
         for access in own
         if access.store and any(form is None or any(differs(nest, loop, value) for value in form.terms) for form in access.subscripts)
     }
-    return [access.position for access in own if access.array in arrays]
+    first = min([access.position for access in own if access.array in arrays], default=-1)
+    inside = [other for other in nest.loops if other.parent is loop]
+    before = nest.f.code[loop.head + 1 : max(first, 0)]
+    behind = inside[0].end < first if inside else len(before) > MUCH or any(instr.op in LONG for instr in before)
+    return first if behind else -1
 
 
 class _Cut:
@@ -271,9 +264,17 @@ class _Cut:
 
 
 class _Behind(_Cut):
-    """A loop that is to be cut behind those in it, so that what comes before has lanes."""
+    """A loop that is to be cut behind those in it, so that what comes before has lanes.
+
+    Attributes:
+        first: where it first accesses an array that it looks up in and stores to.
+    """
 
     WHERE: ClassVar[str] = "behind the loops in it"
+
+    def __init__(self, nest: Nest, loop: NestLoop, first: int) -> None:
+        super().__init__(nest, loop)
+        self.first = first
 
     def possible(self, target: Target) -> bool:
         """Whether cutting is allowed in front of what accesses the arrays that are stored to where is looked up."""
@@ -281,8 +282,7 @@ class _Behind(_Cut):
         if not target.vector_bits:
             return False
         units = units_of(nest, loop)
-        first = min(_looked_up(nest, loop))
-        start = next(unit.start for unit in units if unit.start <= first < unit.end)
+        start = next(unit.start for unit in units if unit.start <= self.first < unit.end)
         self.loops = [[unit.loop for unit in units if unit.loop is not None and (unit.start < start) is before] for before in (True, False)]
         self.starts.insert(1, start)
         return self.in_order(dependences(nest)) and self.hands_on(units, scalars(nest))

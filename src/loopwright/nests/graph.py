@@ -98,7 +98,7 @@ def graph_of(nest: Nest, loop: NestLoop, found: list[Dependence], core: Core, ca
         op = instr.op
         if op.effect == ops.CONTROL or k not in values:
             continue
-        cost = core.cost(op, instr.source if instr.source.is_float else instr.type)
+        cost = core.cost_of(instr)
         node = len(made.nodes)
         number[k] = node
         made.nodes.append(Node(f"{op.name}.{instr.type.name}", cost.unit, cost.latency, cost.cycles, k))

@@ -24,7 +24,7 @@ from loopwright.ir.function import Function, Instr
 from loopwright.nests.distribute import replaced
 from loopwright.nests.nest import Access, Nest, NestLoop, nests
 from loopwright.nests.scalars import REDUCTION, scalars
-from loopwright.nests.unroll import clone
+from loopwright.nests.unroll import clone, written_first
 from loopwright.targets.target import Target
 
 __all__ = ["run"]
@@ -88,6 +88,7 @@ class _Product:
         rows, across, inner: its loops, outermost first.
         store: where an element is stored.
         value: what is stored.
+        own: the variables that it gives a value before it reads them.
         indices: positions up to there of what is computed from indices alone, which the use may need as well.
         front: positions in front of the second loop of what the product needs of a row.
     """
@@ -100,6 +101,7 @@ class _Product:
         self.inner = inner
         self.store = store
         self.value: int = nest.f.code[store].args[0]
+        self.own = set(written_first(nest.f, nest.f.code[across.head + 1 : store + 1]))
         self.indices: list[int] = []
         self.front: list[int] = []
 
@@ -158,22 +160,12 @@ class _Product:
             if instr.dst not in wanted or instr.dst < 0:
                 continue
             if depth or f.variable[instr.dst] or not (instr.op.pure or (instr.op is ops.LOAD and instr.imm not in stored)):
-                if f.variable[instr.dst] and self.written_first(instr.dst):
+                if instr.dst in self.own:
                     continue
                 return False
             self.front.insert(0, k)
             wanted.update(instr.args)
         return True
-
-    def written_first(self, variable: int) -> bool:
-        """Whether the product gives a variable a value before it reads it."""
-        for k in range(self.across.head + 1, self.store + 1):
-            instr = self.f.code[k]
-            if variable in instr.args:
-                return False
-            if instr.dst == variable:
-                return True
-        return False
 
     def used_as_stored(self) -> bool:
         """Whether of all that makes an element only what is stored, and what is computed from indices, is used elsewhere."""
@@ -197,7 +189,7 @@ class _Product:
             if any(a in made and not (behind and (a == self.value or a in plain)) for a in instr.args):
                 return False
             # (What a row gives a new value in front is not what the product has left in it.)
-            if instr.dst in made and not (f.variable[instr.dst] and self.written_first(instr.dst)):
+            if instr.dst in made and instr.dst not in self.own:
                 return False
         return True
 

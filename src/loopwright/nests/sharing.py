@@ -135,7 +135,7 @@ def _gain(nest: Nest, innermost: NestLoop, loop: NestLoop, core: Core, factor: i
         if access is not None and not _moves(nest, access, innermost):
             # It is loaded in front of the loop.
             continue
-        cost = core.cost(instr.op, instr.type)
+        cost = core.cost_of(instr)
         if fused(nest, innermost, instr):
             continue
         plain[cost.unit] += cost.cycles

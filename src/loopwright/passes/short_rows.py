@@ -111,7 +111,7 @@ def rereads(f: Function, target: Target, shapes: Divergence, leaves: list[Leaf],
 def _scalar(f: Function, target: Target, body: list[Instr]) -> int:
     """Rows of so few elements that read those beside what has been stored are done element by element: each of them is loaded as it was stored, where a vector would wait for two stores."""
     core = target.core
-    if core is None or any(not instr.op.effect and core.cost(instr.op, instr.type).cycles > SLOW for instr in body):
+    if core is None or any(not instr.op.effect and core.cost_of(instr).cycles > SLOW for instr in body):
         return 0
     return min(MOST_SCALAR, MOST_SCALAR_WORK // len(body))
 

@@ -237,7 +237,7 @@ def body_graph(body: Body, found: list[Dependence], core: Core, forwarding: int 
     outer = (0,) * (depth - 1)
     for k, operation in enumerate(body.operations):
         instr = operation.instr
-        cost = core.cost(instr.op, instr.type)
+        cost = core.cost_of(instr)
         graph.nodes.append(Node(f"{instr.op.name}.{instr.type.name}", cost.unit, cost.latency, cost.cycles, operation.position))
         number[operation.position] = k
     for k, operation in enumerate(body.operations):

@@ -97,7 +97,7 @@ class Processor:
             When its result is there.
         """
         core = self.machine.core
-        cost = core.cost(instr.op, instr.type)
+        cost = core.cost_of(instr)
         begin = max(self.now, ready)
         if core.results_in_order:
             begin = max(begin, self.written - cost.latency)

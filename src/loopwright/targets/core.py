@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from loopwright.errors import TargetError
+from loopwright.ir.function import Instr
 from loopwright.ir.ops import Op
 from loopwright.types import Type
 
@@ -92,6 +93,10 @@ class Core:
                 )
             cost = Cost(self.units.index(parts[2]), int(parts[3]), int(parts[4]))
             self._rows.append((re.compile(parts[0]), re.compile(parts[1]), cost))
+
+    def cost_of(self, instr: Instr) -> Cost:
+        """What an instruction costs; a conversion, by the floats that it is from or to."""
+        return self.cost(instr.op, instr.source if instr.source.is_float else instr.type)
 
     def cost(self, op: Op, type_: Type) -> Cost:
         """What an operation costs for a type. Raises ``TargetError`` where no row matches."""

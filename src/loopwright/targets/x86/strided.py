@@ -20,6 +20,10 @@ __all__ = ["expand", "rule"]
 _PART: Final = 16
 _INT: Final = Use(INTS, late=True)
 _VECTOR: Final = Use(VECTORS, late=True)
+#: By the bits of an element: what loads and stores the first of a part alone.
+_BEGINS: Final = {32: "VMOVSS", 64: "VMOVSD"}
+#: What loads one into its place and stores one from there, and by how much a place counts in the immediate of the first.
+_ELEMENTS: Final = {8: ("VPINSRB", "VPEXTRB", 1), 16: ("VPINSRW", "VPEXTRW", 1), 32: ("VINSERTPS", "VEXTRACTPS", 16)}
 
 
 def _in_parts(type_: Type) -> bool:
@@ -118,21 +122,17 @@ class _Access:
         line = instr.line
         for number in range(self.parts):
             into = part if number else d
-            if self.bits < 32:
+            if self.bits not in _BEGINS:
                 asm.emit(lookup("VPXOR", "xmm,xmm,xmm"), (into, into, into), line=line)
             for place in range(self.count):
                 mem = self._address(asm, instr, number * self.count + place, stride, base, triple, further)
-                if self.bits == 64:
-                    form, operands = (lookup("VMOVHPD", "xmm,xmm,m64"), (into, into)) if place else (lookup("VMOVSD", "xmm,m64"), (into,))
-                    asm.emit(form, operands, mem, line=line)
-                elif self.bits == 32 and not place:
-                    asm.emit(lookup("VMOVSS", "xmm,m32"), (into,), mem, line=line)
-                elif self.bits == 32:
-                    asm.emit(lookup("VINSERTPS", "xmm,xmm,m32,imm8"), (into, into), mem, place << 4, line=line)
+                if not place and self.bits in _BEGINS:
+                    asm.emit(lookup(_BEGINS[self.bits], f"xmm,m{self.bits}"), (into,), mem, line=line)
+                elif self.bits == 64:
+                    asm.emit(lookup("VMOVHPD", "xmm,xmm,m64"), (into, into), mem, line=line)
                 else:
-                    asm.emit(
-                        lookup(*(("VPINSRB", "xmm,xmm,m8,imm8") if self.bits == 8 else ("VPINSRW", "xmm,xmm,m16,imm8"))), (into, into), mem, place, line=line
-                    )
+                    name, _, units = _ELEMENTS[self.bits]
+                    asm.emit(lookup(name, f"xmm,xmm,m{self.bits},imm8"), (into, into), mem, place * units, line=line)
             if number and self.evex:
                 asm.emit(lookup("VINSERTF32X4", f"{self.width},{self.width},xmm,imm8"), (d, d, part), None, number, line=line)
             elif number:
@@ -150,14 +150,12 @@ class _Access:
                 asm.emit(lookup("VEXTRACTF128", "xmm,ymm,imm8"), (part, value), None, number, line=line)
             for place in range(self.count):
                 mem = self._address(asm, instr, number * self.count + place, stride, base, triple, further)
-                if self.bits == 64:
-                    asm.emit(lookup("VMOVHPD" if place else "VMOVSD", "m64,xmm"), (source,), mem, line=line)
-                elif self.bits == 32 and not place:
-                    asm.emit(lookup("VMOVSS", "m32,xmm"), (source,), mem, line=line)
-                elif self.bits == 32:
-                    asm.emit(lookup("VEXTRACTPS", "m32,xmm,imm8"), (source,), mem, place, line=line)
+                if not place and self.bits in _BEGINS:
+                    asm.emit(lookup(_BEGINS[self.bits], f"m{self.bits},xmm"), (source,), mem, line=line)
+                elif self.bits == 64:
+                    asm.emit(lookup("VMOVHPD", "m64,xmm"), (source,), mem, line=line)
                 else:
-                    asm.emit(lookup(*(("VPEXTRB", "m8,xmm,imm8") if self.bits == 8 else ("VPEXTRW", "m16,xmm,imm8"))), (source,), mem, place, line=line)
+                    asm.emit(lookup(_ELEMENTS[self.bits][1], f"m{self.bits},xmm,imm8"), (source,), mem, place, line=line)
 
     def _address(self, asm: X86Assembler, instr: Instr, lane: int, stride: int, base: int, triple: int, further: int) -> M:
         """The address of an element, which follows that of the one before; of four from one register."""
