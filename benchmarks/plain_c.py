@@ -1,7 +1,7 @@
 """Plain loops in Python as the same loops in C, for the peers that compile C.
 
-Only what such loops are made of: ``for … in range``, assignments to names and elements, ``if``, arithmetic, comparisons, and the few functions of
-``FUNCTIONS``. Types follow the arrays, as loopwright and NumPy 2 have it: numbers that are written down take the type of what they meet.
+Only what such loops are made of: ``for … in range``, ``while``, ``break``, ``continue``, assignments to names and elements, ``if``, arithmetic, comparisons, and
+a few functions. Types follow the arrays, as loopwright and NumPy 2 have it: numbers that are written down take the type of what they meet.
 """
 
 from __future__ import annotations
@@ -63,16 +63,23 @@ class _Writer:
             assert isinstance(s.target, ast.Name) and isinstance(s.iter, ast.Call)
             args = [self._value(a)[0] for a in s.iter.args]
             low, high = (args[0], args[1]) if len(args) > 1 else ("0", args[0])
-            step = int(args[2].strip("()")) if len(args) > 2 else 1
+            # (A step that is no number is above 0.)
+            step = args[2] if len(args) > 2 else "1"
             i = s.target.id
             self.variables.pop(i, None)
-            test = "<" if step > 0 else ">"
+            test = ">" if step.startswith("(-") else "<"
             self.lines.append(f"{indent}for (long {i} = {low}; {i} {test} {high}; {i} += {step}) {{")
             known = self.variables
             self.variables = _Scope(known, i)
             self._statements(s.body, indent + "  ")
             self.variables = known
             self.lines.append(indent + "}")
+        elif isinstance(s, ast.While):
+            self.lines.append(f"{indent}while ({self._value(s.test)[0]}) {{")
+            self._statements(s.body, indent + "  ")
+            self.lines.append(indent + "}")
+        elif isinstance(s, ast.Break | ast.Continue):
+            self.lines.append(indent + ("break;" if isinstance(s, ast.Break) else "continue;"))
         elif isinstance(s, ast.If):
             self.lines.append(f"{indent}if ({self._value(s.test)[0]}) {{")
             self._statements(s.body, indent + "  ")
@@ -102,7 +109,7 @@ class _Writer:
             return f"({a[0]} {_OPERATORS[type(e.op)]} {b[0]})", _wider(a[1], b[1])
         if isinstance(e, ast.UnaryOp):
             value, type_ = self._value(e.operand)
-            return f"(-{value})", type_
+            return ("!" + value, "i32") if isinstance(e.op, ast.Not) else (f"({'~' if isinstance(e.op, ast.Invert) else '-'}{value})", type_)
         if isinstance(e, ast.Compare):
             a, b = self._value(e.left)[0], self._value(e.comparators[0])[0]
             return f"({a} {_OPERATORS[type(e.ops[0])]} {b})", "i32"
@@ -139,8 +146,10 @@ class _Writer:
         if name in ("least", "most"):
             a, b = args
             return f"({a[0]} {'<' if name == 'least' else '>'} {b[0]} ? {a[0]} : {b[0]})", _wider(a[1], b[1])
-        if name in ("sqrt", "fabs"):
-            return f"{name}({args[0][0]})", args[0][1]
+        if name == "abs" and args[0][1] not in ("f32", "f64"):
+            return f"({args[0][0]} < 0 ? -{args[0][0]} : {args[0][0]})", args[0][1]
+        if name in ("sqrt", "abs"):
+            return f"{'fabs' if name == 'abs' else name}({args[0][0]})", args[0][1]
         raise TypeError(name)
 
 

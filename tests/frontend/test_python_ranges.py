@@ -13,7 +13,7 @@ from loopwright.frontend import looping
 
 
 def kernel(source: str, **options: Any) -> Any:
-    space: dict[str, Any] = {"lw": lw, "weights": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]}
+    space: dict[str, Any] = {"lw": lw, "i64": lw.i64, "half": lambda k: k // 2, "weights": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]}
     exec(source, space)  # noqa: S102 (the sources below)
     function = space["f"]
     function.__annotations__.update(dict.fromkeys(function.__code__.co_varnames[: function.__code__.co_argcount], lw.Array))
@@ -28,7 +28,7 @@ def loops(source: str, *given: Any) -> int:
 
 def check(source: str, *given: Any) -> None:
     """Compare with Python."""
-    space: dict[str, Any] = {"weights": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]}
+    space: dict[str, Any] = {"i64": np.int64, "half": lambda k: k // 2, "weights": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]}
     exec(source, space)  # noqa: S102
     wanted, found = [a.copy() for a in given], [a.copy() for a in given]
     with np.errstate(over="ignore"):
@@ -73,6 +73,14 @@ SOURCES = {
         2,
         "def f(u, v):\n    for i in range(len(u)):\n        a = u[i]\n        for t in range(12):\n            if a < 3:\n                break\n            a = a // 2\n        u[i] = a\n",
     ),
+    "a sum that has a type, compared": (
+        4,
+        "def f(u, v):\n    for i in range(9, len(u) - 10):\n        for k in range(-4, 5):\n            y = i + k\n            if k + i > 30 or y % 2 == 1:\n                continue\n            for j in range(12):\n                for m in range(12):\n                    u[i] += v[y + j // 2] * u[m // 3 + i] % 7\n            u[i] %= 50\n",
+    ),
+    "it is converted": (
+        2,
+        "def f(u, v):\n    s = i64(0)\n    for k in range(9):\n        for i in range(len(u)):\n            s += i64(k * 2 + 1)\n            u[i] += v[i]\n    v[1] = s % 40\n",
+    ),
     "a while": (1, "def f(u, v):\n    for t in range(4):\n        i = 0\n        while i < len(u):\n            u[i] += v[i]\n            i += 1\n"),
 }
 KEPT = {
@@ -82,6 +90,10 @@ KEPT = {
     "a variable gets another type": "def f(u, v):\n    s = len(u)\n    for k in range(4):\n        for i in range(len(u)):\n            u[i] += v[i]\n        s = s * 0.5\n    u[0] = s > 3\n",
     "a step": "def f(u, v):\n    for k in range(1, 5):\n        for i in range(len(u)):\n            for j in range(0, 9, k):\n                u[j] += v[i]\n",
     "a number inside is narrow elsewhere": "def f(u, v):\n    for k in range(12):\n        for i in range(len(u) - 30):\n            for j in range(2):\n                u[i] += v[j]\n        j = v[0] % 3\n        u[j + k] += 1\n",
+    "it is converted by a function": "def f(u, v):\n    for k in range(4):\n        for i in range(len(u)):\n            u[i] += half(k)\n",
+    "a sum of Python's numbers": "def f(u, v):\n    n = 3\n    for k in range(4):\n        m = n + k\n        for i in range(len(u)):\n            u[i] += m\n",
+    "a sum of Python's numbers, compared": "def f(u, v):\n    n = 3\n    for k in range(4):\n        for i in range(len(u)):\n            if k + n > 4:\n                u[i] += v[i]\n",
+    "a narrow number is added to it": "def f(u, v):\n    for k in range(4):\n        for i in range(len(u)):\n            m = v[i] + k\n            u[i] += m // 2\n",
     "few": "def f(u, v):\n    for t in range(2):\n        for i in range(len(u)):\n            u[i] += v[i]\n",
     "few columns": "def f(u, v):\n    for k in range(4):\n        for i in range(len(u) - 4):\n            u[i + k] += v[i]\n",
     "its number is computed with": "def f(u, v):\n    for t in range(4):\n        for i in range(len(u)):\n            u[i] += t\n",

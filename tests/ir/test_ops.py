@@ -635,7 +635,7 @@ def test_lanes_within_128_bits_are_permuted_in_each_part() -> None:
     assert meant(ops.BLEND, t, a, b, np.int64(0b0110)) == [0, 11, 12, 3, 4, 15, 16, 7]
     assert meant(ops.CHOOSE_CHUNKS, t, a, b, np.int64(0x20)) == [0, 1, 2, 3, 10, 11, 12, 13]
     assert meant(ops.CHOOSE_CHUNKS, t, a, b, np.int64(0x13)) == [14, 15, 16, 17, 4, 5, 6, 7]
-    assert meant(ops.LANE_PATTERN, mask_of(32, 8), np.int64(0b0110)) == [0, 1, 1, 0, 0, 1, 1, 0]
+    assert meant(ops.LANE_PATTERN, mask_of(32, 8), np.int64(0b11000110)) == [0, 1, 1, 0, 0, 0, 1, 1]
 
 
 def test_groups_of_lanes_become_one() -> None:

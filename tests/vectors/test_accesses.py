@@ -86,6 +86,32 @@ def from_planes(r: lw.Array, g: lw.Array, b: lw.Array, x: lw.Array):
         x[3 * i + 1] = g[i] + r[i]
 
 
+def some_of_fives(x: lw.Array, y: lw.Array, z: lw.Array):
+    for i in lw.lanes(len(y)):
+        y[i] = x[5 * i + 1] - x[5 * i + 4]
+        z[i] = x[7 * i] + x[7 * i + 6] + x[7 * i + 2]
+
+
+def fives_in_turn(x: lw.Array, y: lw.Array):
+    for i in lw.lanes(len(y) // 5):
+        y[5 * i + 4] = x[i]
+        y[5 * i] = x[i] + 1
+        y[5 * i + 1] = x[i] + 2
+        y[5 * i + 3] = y[5 * i + 3] + x[i]
+        y[5 * i + 2] = x[i] + 4
+
+
+def sevens_in_turn(x: lw.Array, y: lw.Array):
+    for i in lw.lanes(len(y) // 7):
+        y[7 * i] = y[7 * i + 6]
+        y[7 * i + 1] = x[i]
+        y[7 * i + 2] = x[i] + 2
+        y[7 * i + 3] = x[i] + 3
+        y[7 * i + 4] = y[7 * i + 5]
+        y[7 * i + 5] = x[i] + 5
+        y[7 * i + 6] = x[i] + 6
+
+
 def channels_exchanged(x: lw.Array):
     for i in lw.lanes(len(x) // 4):
         first = x[4 * i]
@@ -168,6 +194,9 @@ ALONG: list[tuple[Callable[..., None], Made]] = [
     (apart_where, lambda n, of, _: [of(n), of(max(5 * n - 3, 0)), of(3 * n)]),
     (to_planes, lambda n, of, _: [of(3 * n), of(n), of(n), of(n)]),
     (from_planes, lambda n, of, _: [of(n), of(n), of(n), of(3 * n)]),
+    (some_of_fives, lambda n, of, _: [of(max(7 * n, 0)), of(n), of(n)]),
+    (fives_in_turn, lambda n, of, _: [of(n), of(5 * n)]),
+    (sevens_in_turn, lambda n, of, _: [of(n), of(7 * n)]),
     (channels_exchanged, lambda n, of, _: [of(4 * n)]),
     (with_gaps, lambda n, of, _: [of(max(4 * n - 3, 3 * n - 1, 0)), of(n)]),
     (narrow_to_wide, lambda n, of, _: [of(3 * n), np.zeros(n)]),
@@ -254,6 +283,22 @@ def test_lanes_are_chosen_from_two_vectors() -> None:
                 text = lw.kernel(function).compile(*[lw.Array[element]] * 4, target=f"x86-64-v4{more}").ir("expand")
                 assert ("lookup_pair" in text) == (chooses or bool(more)), f"{name} {function.__name__} {more}"
                 assert ("chunks_at" in text) == (not (chooses or more))
+
+
+def test_fives_and_sevens_are_dealt_out() -> None:
+    """Blends of as many vectors, and one permutation."""
+    for name, element in (("f32", lw.f32), ("u8", lw.u8), ("f64", lw.f64), ("i16", lw.i16)):
+        A = lw.Array[element]
+        for target in ("x86-64-v3", "x86-64-v4+avx512vbmi"):
+            text = lw.kernel(some_of_fives).compile(A, A, A, target=target).ir("vectorize")
+            assert "load_part5" in text and "load_part7" in text and "strided" not in text, f"{name} {target}"
+            text = lw.kernel(fives_in_turn).compile(A, A, target=target).ir("vectorize")
+            assert "store_parts5" in text and "strided" not in text, f"{name} {target}"
+    A = lw.Array[lw.f32]
+    text = lw.kernel(fives_in_turn).compile(A, A, target="x86-64-v4").ir("expand")
+    assert text.count("lookup_lanes") >= 5 and "lookup_pair" not in text
+    # No more than four on AArch64.
+    assert "strided" in lw.kernel(fives_in_turn).compile(A, A, target="aarch64-neon").ir("vectorize")
 
 
 def test_indices_of_32_bits_leave_vectors_their_lanes() -> None:

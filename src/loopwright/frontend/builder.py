@@ -423,7 +423,7 @@ class Function:
     def load_parts(self, array: StagedArray, *index: Any, count: int, lanes: int) -> list[Value]:
         """``count`` vectors, 2 to 4, dealt out from consecutive elements: the first has elements 0, ``count``, 2 * ``count``, … from the index on."""
         self._require_array(array, "f.load_parts(f.x, i, count=2, lanes=4)")
-        if type(count) is not int or count not in ops.LOAD_PART:
+        if type(count) is not int or count not in ops.LOAD_PARTS:
             self._emitter.fail(f"elements are dealt out to 2, 3 or 4 vectors, not {count!r}")
         return array.load_parts(index, count, self._lanes(lanes))
 
@@ -431,7 +431,7 @@ class Function:
         """Store the elements of 2 to 4 vectors in turn, from the index on: the first of each, the second of each, and so on."""
         self._emitting()
         self._require_array(array, "f.store_parts(f.x, i, values=[v, w])")
-        if len(values) not in ops.STORE_PARTS:
+        if len(values) not in ops.LOAD_PARTS:
             self._emitter.fail(f"elements of 2, 3 or 4 vectors are stored in turn, not of {len(values)}")
         for value in values:
             if not isinstance(value, Value) or value.type is not values[0].type or value.type.element is not array.array.element or not value.type.lanes:

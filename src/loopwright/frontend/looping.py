@@ -17,7 +17,19 @@ from loopwright.frontend.lanes import stage_lanes
 from loopwright.frontend.loops import Lanes, Range
 from loopwright.frontend.merging import leaving, merge
 from loopwright.frontend.program import AND, For, LoopStmt, NameTarget, Target, TupleTarget, While
-from loopwright.frontend.python_ranges import FEWEST_LEFT, MANY, counters, counts_only, dense, hands_on_numbers, holds_loops, is_dense, once, unrolled
+from loopwright.frontend.python_ranges import (
+    FEWEST_LEFT,
+    MANY,
+    counters,
+    counts_only,
+    dense,
+    hands_on_numbers,
+    holds_loops,
+    is_dense,
+    once,
+    runs_once,
+    unrolled,
+)
 from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import BREAK, CONTINUE, ENDED, FALLS, RETURN, UNROLL_LIMIT, Compound, Count, Edge, Guarded, LoopState
 from loopwright.frontend.steps import MAYBE_NEVER, finish, loop_body
@@ -70,7 +82,7 @@ def _does_the_same(s: Staging, stmt: For, numbers: range) -> bool:
     """Whether a loop over Python's numbers is to be one of run time, as far as is known before its first iteration."""
     if not numbers:
         return False
-    if (counts_only(s, stmt, numbers) and holds_loops(s, stmt.body)) or (once(s, stmt) in s.notes and unrolled(s, stmt) not in s.notes):
+    if (counts_only(s, stmt, numbers) and holds_loops(s, stmt.body)) or runs_once(s, stmt):
         return True
     if s.dense and counts_only(s, stmt, numbers, many=True, dense=True):
         s.notes[once(s, stmt)] = len(numbers)
@@ -207,7 +219,7 @@ def stage_while(s: Staging, stmt: While) -> int:
     """A ``while``: as long as its condition is known it runs while compiling, from then on at run time."""
     if stmt.forever:
         return _runtime_while(s, stmt)
-    if once(s, stmt) in s.notes and unrolled(s, stmt) not in s.notes:
+    if runs_once(s, stmt):
         return _while_at_run_time(s, stmt)
     emitter = s.emitter
     unrolling: _Unrolling | None = None

@@ -179,6 +179,8 @@ class _Counting(ast.NodeVisitor):
         beside: the other names in them, but for the numbers of ranges inside.
         seen: what is read in other ways, or written.
         stored: the arrays in which the name is stored.
+        typed: the other names of sums, products and comparisons with the numbers, one of which has to have a type, so that these have one, too.
+        converted: what such are converted by.
     """
 
     def __init__(self, name: str) -> None:
@@ -189,6 +191,8 @@ class _Counting(ast.NodeVisitor):
         self.beside: set[str] = set()
         self.seen: set[str] = set()
         self.stored: set[str] = set()
+        self.typed: list[set[str]] = []
+        self.converted: list[ast.expr] = []
         self.inside: list[str] = []
 
     def visit_Name(self, node: ast.Name) -> None:
@@ -205,8 +209,28 @@ class _Counting(ast.NodeVisitor):
         arrays = [target.value.id for target in node.targets if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name)]
         if self.alone(node.value) and len(arrays) == len(node.targets):
             self.stored.update(arrays)
-        else:
+        elif not (all(isinstance(target, ast.Name) for target in node.targets) and self.meets(node.value)):
             self.visit(node.value)
+
+    def visit_Compare(self, node: ast.Compare) -> None:
+        both = ast.BinOp(node.left, ast.Sub(), node.comparators[0])
+        if len(node.ops) > 1 or not isinstance(node.ops[0], (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)) or not self.meets(both):
+            self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> None:
+        by = node.func.value if isinstance(node.func, ast.Attribute) else node.func
+        if len(node.args) == 1 and not node.keywords and isinstance(by, ast.Name) and self.whole(node.args[0]) and self.counts(node.args[0], False):
+            self.converted.append(node.func)
+        else:
+            self.generic_visit(node)
+
+    def meets(self, node: ast.expr) -> bool:
+        """Whether an expression is a sum or the like of the numbers and of others, which may have a type."""
+        others = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}.difference(self.numbers, self.inside)
+        if not (others and self.whole(node) and self.counts(node, False)):
+            return False
+        self.typed.append(others)
+        return True
 
     def alone(self, node: ast.expr) -> bool:
         """Whether an expression is the name."""
@@ -437,6 +461,8 @@ class _Parser:
                 made.places = counting.places
                 made.beside = counting.beside - counting.numbers
                 made.stored = counting.stored
+                made.typed = counting.typed
+                made.converted = counting.converted
                 made.counters = _counters(node.body)
         self.gather(made, made.body)
         made.reads |= reads

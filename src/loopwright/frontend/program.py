@@ -199,12 +199,13 @@ class LoopStmt(Stmt):
 
 
 class For(LoopStmt):
-    """``numbers``: the name of its number, and of those that are known when it is, if they are read as nothing but indices and bounds of loops inside; none if it is read in
-    other ways. ``indexed``: names of what they are indices of. ``places``: such indices and bounds, with whether it is an index. ``beside``: the other names in them, but for
-    the numbers of loops inside. ``stored``: names of arrays in which its number is stored.
+    """``numbers``: the name of its number, and of those that are known when it is, if they are read as nothing but indices and bounds of loops inside, in sums and the like that
+    have a type whether they have one or not, and as what is converted to a type; none if it is read in other ways. ``indexed``: names of what they are indices of. ``places``:
+    such indices and bounds, with whether it is an index. ``beside``: the other names in them, but for the numbers of loops inside. ``stored``: names of arrays in which its
+    number is stored. ``typed``: by such a sum the other names in it, one of which is to have a type. ``converted``: what such numbers are converted by.
     """
 
-    __slots__ = ("beside", "indexed", "iterable", "numbers", "places", "stored", "target")
+    __slots__ = ("beside", "converted", "indexed", "iterable", "numbers", "places", "stored", "target", "typed")
 
     def __init__(self, line: int, target: Target, iterable: CodeType, body: list[Stmt]) -> None:
         super().__init__(line, body)
@@ -215,6 +216,8 @@ class For(LoopStmt):
         self.places: list[tuple[ast.expr, bool]] = []
         self.beside: set[str] = set()
         self.stored: set[str] = set()
+        self.typed: list[set[str]] = []
+        self.converted: list[ast.expr] = []
 
 
 class While(LoopStmt):

@@ -24,7 +24,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import Instr
 from loopwright.types import BF16, F16, F32, F64, I64, Type, limits
 
-__all__ = ["FEWEST_LEFT", "MANY", "counts_only", "dense", "hands_on_numbers", "holds_loops", "is_dense", "once", "unroll_all", "unrolled"]
+__all__ = ["FEWEST_LEFT", "MANY", "counts_only", "dense", "hands_on_numbers", "holds_loops", "is_dense", "once", "runs_once", "unroll_all", "unrolled"]
 
 #: So many instructions, of all iterations, are many.
 MANY: Final = 4_000
@@ -48,11 +48,16 @@ def holds_loops(s: Staging, body: list[Stmt]) -> bool:
     """Whether a body has loops in it whose bounds, or condition, are known at run time only."""
     for stmt in body:
         if isinstance(stmt, LoopStmt):
-            if any(_of_run_time(s, name, stmt) for name in stmt.head) or holds_loops(s, stmt.body):
+            if any(_of_run_time(s, name, stmt) for name in stmt.head) or runs_once(s, stmt) or holds_loops(s, stmt.body):
                 return True
         elif isinstance(stmt, If) and (holds_loops(s, stmt.body) or holds_loops(s, stmt.orelse)):
             return True
     return False
+
+
+def runs_once(s: Staging, stmt: LoopStmt) -> bool:
+    """Whether a loop is noted to do the same at run time, and has not been found to have to be unrolled."""
+    return once(s, stmt) in s.notes and unrolled(s, stmt) not in s.notes
 
 
 def _of_run_time(s: Staging, name: str, stmt: LoopStmt) -> bool:
@@ -78,12 +83,14 @@ def counts_only(s: Staging, stmt: For, numbers: range, left: bool = False, many:
 
     With ``many`` instructions elements of local arrays are not to become variables; in loops that are ``dense`` a few columns are no reason to unroll. With ``left`` it may be left before its end, which has to be at run time: what counts how often it has run has a type behind it then, and nothing else reads that inside.
     """
-    if type(stmt.target) is not NameTarget or not stmt.numbers or stmt.continues or (not left and (stmt.breaks or RESULT in stmt.writes)):
+    if type(stmt.target) is not NameTarget or not stmt.numbers or (not left and (stmt.breaks or RESULT in stmt.writes)):
         return False
     if s.notes and unrolled(s, stmt) in s.notes:
         return False
     name = stmt.target.name
-    if len(numbers) < (FEWEST_INDICES if stmt.indexed and not dense else FEWEST) or any(each in stmt.live or each in s.act.sticky for each in stmt.numbers):
+    if len(numbers) < (FEWEST_INDICES if (stmt.indexed or stmt.typed) and not dense else FEWEST) or any(
+        each in stmt.live or each in s.act.sticky for each in stmt.numbers
+    ):
         return False
     env = s.act.env
     for indexed in stmt.indexed:
@@ -97,6 +104,8 @@ def counts_only(s: Staging, stmt: For, numbers: range, left: bool = False, many:
         value = env.get(other)
         if type(value) is not int and not (isinstance(value, Value) and value.type is I64):
             return False
+    if not all(any(isinstance(env.get(other), Value) for other in others) for others in stmt.typed) or not all(_converts(by, env) for by in stmt.converted):
+        return False
     if not _hands_on(stmt, env, name, left):
         return False
     if not all(isinstance(env.get(read, 0), _CONSTANT) for read in stmt.reads) or _has_effects(stmt.body):
@@ -109,6 +118,16 @@ def hands_on_numbers(s: Staging, stmt: LoopStmt) -> bool:
     return RESULT not in stmt.writes and not stmt.continues and _hands_on(stmt, s.act.env, "", True) and not _has_effects(stmt.body)
 
 
+def _converts(by: ast.expr, env: dict[str, Any]) -> bool:
+    """Whether what is called is a type, ``i32`` or ``lw.i32``."""
+    if isinstance(by, ast.Attribute):
+        assert isinstance(by.value, ast.Name)
+        module = env.get(by.value.id)
+        return isinstance(module, ModuleType) and isinstance(getattr(module, by.attr, None), Type)
+    assert isinstance(by, ast.Name)
+    return isinstance(env.get(by.id), Type)
+
+
 def _hands_on(stmt: LoopStmt, env: dict[str, Any], name: str, left: bool) -> bool:
     """Whether all that a loop hands on, but its number and what is returned, has a type; or, with ``left``, counts."""
     handed_on = stmt.live.union(stmt.carried)
@@ -116,7 +135,7 @@ def _hands_on(stmt: LoopStmt, env: dict[str, Any], name: str, left: bool) -> boo
         if written in (name, RESULT) or written not in handed_on:
             continue
         value = env.get(written)
-        if not isinstance(value, (Value, Complex)) and not (left and written in stmt.counters and type(value) in (int, float)):
+        if not isinstance(value, (Value, Complex, np.generic)) and not (left and written in stmt.counters and type(value) in (int, float)):
             return False
     return True
 

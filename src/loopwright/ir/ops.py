@@ -807,8 +807,8 @@ LANE_PATTERN: Final = row(
     "lane_pattern",
     "C -> T",
     "mask",
-    "of each 128 bits lane n holds where bit n of the constant is 1",
-    lambda t, s, m: np.resize(np.array([int(m) >> n & 1 for n in range(min(t.lanes, 128 // t.bits))], bool), t.lanes),
+    "lane n holds where bit n of the constant is 1",
+    lambda t, s, m: np.array([int(m) >> n & 1 for n in range(t.lanes)], bool),
 )
 SHUFFLE_BYTES: Final = row(
     "shuffle_bytes",
@@ -1093,22 +1093,14 @@ INCOMING: Final = row(
 NUMBERED: Final = frozenset((LOCAL, TABLE, GLOBAL, FUNCTION, INCOMING))
 
 #: Memory that holds the elements of several vectors in turn, by how many those are. A load names the one it takes by its ``imm``; the select pass makes
-#: the loads from one address one instruction with several results: its own is the first, and each ``part`` right behind it is one more.
+#: the loads from one address one instruction with several results: its own is the first, and each ``part`` right behind it is one more. (No machine has
+#: one for more than four: those of five and seven become other instructions in front of the select pass.)
 LOAD_PART: Final[dict[int, Op]] = {}
 LOAD_PARTS: Final[dict[int, Op]] = {}
 STORE_PARTS: Final[dict[int, Op]] = {}
-for _n in (2, 3, 4):
+for _n in (2, 3, 4, 5, 7):
     LOAD_PART[_n] = row(
         f"load_part{_n}", "A -> T", "int float vector", f"elements imm, imm + {_n}, imm + {2 * _n}, … behind an address", None, READS, until="select"
-    )
-    LOAD_PARTS[_n] = row(
-        f"load_parts{_n}",
-        "A -> T" + " T" * (_n - 1),
-        "int float vector",
-        f"elements 0, {_n}, {2 * _n}, … behind an address; others are its parts",
-        None,
-        READS,
-        since="select",
     )
     STORE_PARTS[_n] = row(
         f"store_parts{_n}",
@@ -1118,7 +1110,18 @@ for _n in (2, 3, 4):
         None,
         WRITES,
     )
-    LOAD_PART[_n].parts = LOAD_PARTS[_n].parts = STORE_PARTS[_n].parts = _n
+    LOAD_PART[_n].parts = STORE_PARTS[_n].parts = _n
+for _n in (2, 3, 4):
+    LOAD_PARTS[_n] = row(
+        f"load_parts{_n}",
+        "A -> T" + " T" * (_n - 1),
+        "int float vector",
+        f"elements 0, {_n}, {2 * _n}, … behind an address; others are its parts",
+        None,
+        READS,
+        since="select",
+    )
+    LOAD_PARTS[_n].parts = _n
 #: The same where some bytes of each group stay as they are in memory: stored are those whose bits ``imm`` has, 16 of which say which of 128 bits.
 STORE_SOME: Final[dict[int, Op]] = {}
 for _n in (1, 2, 4):

@@ -326,9 +326,10 @@ class _Body:
         summed: ``id`` of the instructions that add narrow values to them, which lanes have.
         indices: by register, the conversions that make indices of narrower integers by which something is looked up; lanes need no vectors of them.
         wide: ``id`` of these.
+        rows: by array that is gone along from row to row, the last element of a row that is accessed.
     """
 
-    __slots__ = ("apart", "indices", "lanes", "least", "loop", "nest", "shapes", "steps", "strided", "summed", "sums", "target", "wide", "width")
+    __slots__ = ("apart", "indices", "lanes", "least", "loop", "nest", "rows", "shapes", "steps", "strided", "summed", "sums", "target", "wide", "width")
 
     def __init__(self, nest: Nest, loop: NestLoop, target: Target, apart: bool = False, sums: list[int] | None = None, strided: bool = False) -> None:
         self.sums: list[int] = sums or []
@@ -345,6 +346,7 @@ class _Body:
         self.width = 0
         self.lanes = 0
         self.least = 0
+        self.rows: dict[int, int] = {}
 
     def seldom(self, position: int) -> bool:
         """Whether what is loaded at a place is loaded once for all of an inner loop."""
@@ -360,6 +362,7 @@ class _Body:
             return False
         self._spread()
         self._find_indices()
+        self._find_rows()
         narrow = find(f, code, self.loop.head, self.loop.end, self.sums)
         self.width = max(self.least, settle(narrow, self._widest, _USUAL, self.target, self.target.vector_bits))
         for total in narrow:
@@ -525,6 +528,17 @@ class _Body:
             return False
         return 0 <= self.nest.f.const_values[~places[-1]] < WIDTHS[-1]
 
+    def _find_rows(self) -> None:
+        """How long rows of a few elements are at least, each of which is one lane's."""
+        if not self.strided:
+            return
+        f = self.nest.f
+        for access in self.nest.accesses:
+            if self.loop.head < access.position < self.loop.end:
+                args = f.code[access.position].args[int(access.store) :]
+                if self._row(args):
+                    self.rows[access.array] = max(self.rows.get(access.array, 0), int(f.const_values[~args[-1]]))
+
     def _in_order(self) -> bool:
         """Whether no array that is stored to is gone along in two ways, and of elements that are apart all between are stored as well."""
         f = self.nest.f
@@ -533,14 +547,12 @@ class _Body:
         groups: dict[tuple[int, ...], list[int]] = {}
         loaded: dict[tuple[int, ...], int] = {}  # by the same key, the first element
         members: list[_Apart] = []
-        rows: dict[int, int] = {}  # by array, the last element of a row that is accessed
         for access in self.nest.accesses:
             if not self.loop.head < access.position < self.loop.end:
                 continue
             args = f.code[access.position].args[int(access.store) :]
             step = self.steps.get(args[-1], 0)
             if self._row(args):
-                rows[access.array] = max(rows.get(access.array, 0), int(f.const_values[~args[-1]]))
                 step = _ROWS
             if step:
                 ways.setdefault(access.array, set()).add(step)
@@ -559,10 +571,10 @@ class _Body:
                     groups.setdefault(tuple(key), []).append(constant)
                 else:
                     loaded[tuple(key)] = min(loaded.get(tuple(key), constant), constant)
-        if not all(last + 1 in WIDTHS for last in rows.values()):
+        if not all(last + 1 in WIDTHS for last in self.rows.values()):
             return False
         for group, constants in groups.items():
-            count = rows[group[0]] + 1 if group[1] == _ROWS else group[1]
+            count = self.rows[group[0]] + 1 if group[1] == _ROWS else group[1]
             first = min(constants)
             if sorted(constants) == list(range(first, first + count)):
                 continue
@@ -605,7 +617,7 @@ class _Body:
         """How far the elements are apart that lanes access, in an array or in rows of so many; 0 where that is not known."""
         places = access.args[int(access.op is ops.STORE) :]
         if self._row(places):
-            return width_of(int(self.nest.f.const_values[~places[-1]]))
+            return width_of(self.rows[access.imm])
         return self.steps.get(places[-1], 0)
 
     def _accesses(self, instr: Instr, some: bool, apart: bool) -> bool:

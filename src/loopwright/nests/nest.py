@@ -254,12 +254,13 @@ def nest_of(f: Function, start: int, end: int) -> Nest:
 
 
 def _left(code: list[Instr]) -> set[int]:
-    """The loops that branches leave, or that call something, and hold others."""
+    """The loops that branches leave, or that call something, and hold others; and those around them, of which the others inside had better be nests by themselves."""
     if not any(instr.op in _LEAVES or instr.op.effect == ops.CALLS for instr in code):
         return set()
     left: set[int] = set()
     hold: set[int] = set()
     open_: list[int] = []
+    around: dict[int, list[int]] = {}
     for k, instr in enumerate(code):
         op = instr.op
         if op is ops.END:
@@ -267,13 +268,15 @@ def _left(code: list[Instr]) -> set[int]:
         elif op.opens and not op.closes:
             if IS_LOOP[op.code]:
                 hold.update(open_)
+            around[k] = list(open_)
             open_.append(k)
         elif op is ops.BR or op is ops.BR_IF:
             # (To a loop's own bracket it is its next step.)
             left.update(open_[len(open_) - instr.imm :])
         elif op in _LEAVES or op.effect == ops.CALLS:
             left.update(open_)
-    return left & hold
+    holding = left & hold
+    return holding.union(*[around[k] for k in holding])
 
 
 class _Open:

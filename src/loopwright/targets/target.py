@@ -779,8 +779,8 @@ class Target:
         """Whether lanes of integers that fit a narrower type are quicker converted by ``convert_saturated``, from the signed type of their width, than by ``convert``."""
         return False
 
-    def interleaves(self, type_: Type) -> bool:
-        """Whether it deals elements in turn out to 2 to 4 vectors of a type, and stores them so, by whole loads and stores."""
+    def interleaves(self, type_: Type, count: int) -> bool:
+        """Whether it deals elements in turn out to so many vectors of a type, 2 to 7, and stores them so, by whole loads and stores."""
         return False
 
     def stores_some(self, type_: Type) -> bool:

@@ -35,7 +35,7 @@ _MOVES: Final = (ops.ADD, ops.SUB)
 #: How far elements may be apart that are dealt out in pairs (``interleaving.py``).
 IN_PAIRS: Final = (6, 8)
 #: So many elements may a row have, of which each lane takes one.
-WIDTHS: Final = (2, 3, 4, *IN_PAIRS)
+WIDTHS: Final = (2, 3, 4, 5, 6, 7, 8)
 
 
 def room_for(apart: int, bits: int) -> int:

@@ -1,4 +1,4 @@
-"""Elements in turn: accesses of a loop over lanes to elements 2 to 4, 6 or 8 apart, of which those of one group are loaded, or stored, together.
+"""Elements in turn: accesses of a loop over lanes to elements 2 to 8 apart, of which those of one group are loaded, or stored, together.
 
 ``x[3 * i]``, ``x[3 * i + 1]`` and ``x[3 * i + 2]`` have between them all elements of a stretch of memory (Nuzman, Rosen and Zaks, *Auto-Vectorization of
 Interleaved Data for SIMD*, PLDI 2006). Loads may leave some of a group out: what is between is read with the others, but never past the last index that the
@@ -19,13 +19,12 @@ from loopwright.ir.function import NONE, Instr, Mem
 from loopwright.targets.target import Target
 from loopwright.types import I64, SIGNED, U8, UNSIGNED, VOID, Type, vector_of
 from loopwright.vectors.accesses import Accesses
-from loopwright.vectors.divergence import IN_PAIRS
+from loopwright.vectors.divergence import IN_PAIRS, WIDTHS
 from loopwright.vectors.tables import Asked
 from loopwright.vectors.threes import Threes, able
 
 __all__ = ["Interleaving", "dealt", "stores_some"]
 
-_MOST: Final = 4
 #: Bytes within which a shuffle puts them into another order.
 BLOCK: Final = 16
 _Key = tuple[tuple[int, ...], ...]
@@ -34,11 +33,11 @@ _Key = tuple[tuple[int, ...], ...]
 def dealt(type_: Type, apart: int, target: Target, has: Asked) -> bool:
     """Whether elements so far apart can be dealt out to vectors of a type, and stored from them."""
     if apart not in IN_PAIRS:
-        return 2 <= apart <= _MOST and target.interleaves(type_)
+        return 2 <= apart <= WIDTHS[-1] and target.interleaves(type_, apart)
     if type_.bits > 32 or 2 * type_.size * 8 > target.vector_bits:
         return False
     narrow, wide = _unsigned(type_, 1), _unsigned(type_, 2)
-    if not target.interleaves(wide) or not has(ops.CONVERT, narrow, wide) or not has(ops.CONVERT, wide, narrow):
+    if not target.interleaves(wide, apart // 2) or not has(ops.CONVERT, narrow, wide) or not has(ops.CONVERT, wide, narrow):
         return False
     return all(has(op, wide, VOID) for op in (ops.SHR, ops.SHL, ops.OR))
 
@@ -333,7 +332,7 @@ class Interleaving:
             if first.apart == 3:
                 if not able(type_, times, first.store, self.has):
                     continue
-            elif first.apart % times or (first.apart > times and not self.target.interleaves(wide)):
+            elif first.apart % times or (first.apart > times and not self.target.interleaves(wide, first.apart // times)):
                 continue
             if not all(self.has(op, wide, VOID) for op in (ops.AND, ops.OR, ops.SHL, ops.SHR)) or not self.has(ops.CONVERT, _unsigned(type_, 1), wide):
                 continue

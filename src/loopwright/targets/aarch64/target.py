@@ -83,8 +83,8 @@ class AArch64(Target):
         expansions.remainder_of(function, quotient, remainder, emit)
         return True
 
-    def interleaves(self, type_: Type) -> bool:
-        return type_.size in (8, 16) and type_.lanes >= 2
+    def interleaves(self, type_: Type, count: int) -> bool:
+        return count <= 4 and type_.size in (8, 16) and type_.lanes >= 2
 
     def counts_where(self, type_: Type) -> bool:
         return True

@@ -6,8 +6,8 @@ not cross from one to another, which takes longer (Intel optimization manual, "P
 Where a machine chooses lanes from two registers (AVX-512: VPERMT2; Intel SDM volume 2, "VPERMT2B", "VPERMT2W/D/Q/PS/PD"), vectors of more than 128 bits are
 loaded and stored whole instead, and each part is put together from them by such choices, one less than there are vectors; of four, pairs of parts share the first of them.
 
-Of three vectors the elements of one lie at different places of each chunk, as 3 divides no power of two: three chunks blended have all of them, which one
-permutation puts in order.
+Of three vectors, and of five and seven, the elements of one lie at different places of each chunk, as an odd number and a power of two have no divisor in
+common: that many chunks blended have all of them, which one permutation puts in order. (So have whole vectors; those of three are chosen from all the same.)
 """
 
 from __future__ import annotations
@@ -102,9 +102,17 @@ class _Parts:
     def blended(self, a: int, b: int, mask: int) -> int:
         """b where the mask has a 1, a elsewhere: of bytes by a mask in a register, which is made outside of loops."""
         if self.type_.bits == 8:
-            type_ = mask_of(8, self.type_.lanes)
-            return self.op(ops.SELECT, self.of(8), [self.op(ops.LANE_PATTERN, type_, [self.f.const(I64, mask)]), b, a])
+            return self.selected(a, b, _repeated(mask, _CHUNK, self.type_.lanes))
         return self.op(ops.BLEND, self.of(self.type_.bits), [a, b, self.f.const(I64, mask)])
+
+    def pattern(self, bits: int, lanes: int) -> int:
+        """The mask of lanes so wide that has these bits."""
+        type_ = mask_of(bits, self.type_.size * 8 // bits)
+        return self.op(ops.LANE_PATTERN, type_, [self.f.const(I64, lanes - (lanes >> 63 << 64))])
+
+    def selected(self, a: int, b: int, lanes: int) -> int:
+        """b in lanes that have a bit, a elsewhere."""
+        return self.op(ops.SELECT, self.of(self.type_.bits), [self.pattern(self.type_.bits, lanes), b, a])
 
     # --- memory -----------------------------------------------------------------------------------------------
 
@@ -153,7 +161,7 @@ class _Parts:
         if any(bits and bits != (1 << size) - 1 for bits in lanes):
             bytes_ = vector_of(U8, type_.size)
             vector, type_, lanes = self.cast(vector, bytes_), bytes_, [self.some >> n & 1 for n in range(_CHUNK)]
-        mask = self.op(ops.LANE_PATTERN, mask_of(type_.bits, type_.lanes), [self.f.const(I64, sum(1 << n for n, bits in enumerate(lanes) if bits))])
+        mask = self.pattern(type_.bits, _repeated(sum(1 << n for n, bits in enumerate(lanes) if bits), len(lanes), type_.lanes))
         self.emit(Instr(ops.MASKED_STORE_AT, type_, NONE, [mask, vector, *self.where], 0, line, VOID, mem))
 
     # --- whole chunks -----------------------------------------------------------------------------------------
@@ -162,11 +170,13 @@ class _Parts:
         """One of the vectors."""
         bits = self.type_.bits
         lanes = 8 * _CHUNK // bits
-        if self.count == 3:
-            vectors = [self.load(j) for j in range(3)]
-            both = self.blended(vectors[0], vectors[1], _positions(lanes, 1, part))
-            every = self.blended(both, vectors[2], _positions(lanes, 2, part))
-            return self.ordered(every, [(3 * n + part) % lanes for n in range(lanes)])
+        if self.count & 1:
+            total = NONE
+            for j in range(self.count):
+                places = self.places(lanes, j, part)
+                if places:
+                    total = self.load(j) if total == NONE else self.blended(total, self.load(j), places)
+            return self.ordered(total, [(self.count * n + part) % lanes for n in range(lanes)])
         if self.count == 2:
             first, second = self.load(0), self.load(1)
             if bits >= 32:
@@ -178,6 +188,17 @@ class _Parts:
         halves = [self.zipped(32, words[j], words[j + 1], part >= 2) for j in (0, 2)]
         return self.zipped(64, halves[0], halves[1], part & 1 == 1)
 
+    def places(self, lanes: int, vector: int, part: int) -> int:
+        """Where in one of the vectors in memory, or in a chunk of it, of so many lanes, elements of a part are, as bits."""
+        return sum(1 << n for n in range(lanes) if (lanes * vector + n) % self.count == part)
+
+    def spread(self, lanes: int, part: int) -> list[int]:
+        """By the place where it is in one of them, the number of an element of a part: of an odd number of vectors they are all at different ones."""
+        order = [0] * lanes
+        for n in range(lanes):
+            order[(self.count * n + part) % lanes] = n
+        return order
+
     def grouped(self, value: int) -> int:
         """The elements of each vector next to each other in every chunk."""
         lanes = 8 * _CHUNK // self.type_.bits
@@ -187,17 +208,16 @@ class _Parts:
         """Store all vectors."""
         bits = self.type_.bits
         lanes = 8 * _CHUNK // bits
-        if self.count == 3:
-            spread = []
-            for part, value in enumerate(values):
-                order = [0] * lanes
-                for n in range(lanes):
-                    order[(3 * n + part) % lanes] = n
-                spread.append(self.ordered(value, order))
+        if self.count & 1:
+            spread = [self.ordered(value, self.spread(lanes, part)) for part, value in enumerate(values)]
             made = []
-            for j in range(3):
-                both = self.blended(spread[0], spread[1], _channels(lanes, j, 1))
-                made.append(self.blended(both, spread[2], _channels(lanes, j, 2)))
+            for j in range(self.count):
+                total = NONE
+                for part, value in enumerate(spread):
+                    places = self.places(lanes, j, part)
+                    if places:
+                        total = value if total == NONE else self.blended(total, value, places)
+                made.append(total)
             self.store(made)
         elif self.count == 2:
             self.store([self.zipped(bits, values[0], values[1], high) for high in (False, True)])
@@ -251,7 +271,19 @@ class _Parts:
             low = part & 2
             halves = [self.chosen(vectors[at], vectors[at + 1], [4 * n + p for p in (low, low + 1) for n in range(lanes // 2)]) for at in (0, 2)]
             return self.chosen(halves[0], halves[1], [lanes * half + (part & 1) * (lanes // 2) + n for half in range(2) for n in range(lanes // 2)])
+        if self.count > 3:
+            total = NONE
+            for number, vector in enumerate(vectors):
+                places = self.places(lanes, number, part)
+                if places:
+                    total = vector if total == NONE else self.selected(total, vector, places)
+            return self.numbered(total, [(self.count * n + part) % lanes for n in range(lanes)])
         return self.gathered(vectors, [divmod(self.count * n + part, lanes) for n in range(lanes)])
+
+    def numbered(self, value: int, lanes: list[int]) -> int:
+        """Lanes of a vector by their numbers."""
+        type_ = self.of(self.type_.bits)
+        return self.op(ops.LOOKUP_LANES, type_, [self.cast(value, type_), self.numbers(lanes)], type_)
 
     def store_whole(self, values: list[int]) -> None:
         """Store all vectors."""
@@ -259,6 +291,16 @@ class _Parts:
         lanes = type_.lanes
         if self.count == 4:
             self.store_fours(values)
+            return
+        if self.count > 3:
+            spread = [self.numbered(value, self.spread(lanes, part)) for part, value in enumerate(values)]
+            for number in range(self.count):
+                total = NONE
+                for part, value in enumerate(spread):
+                    places = self.places(lanes, number, part)
+                    if places:
+                        total = value if total == NONE else self.selected(total, value, places)
+                self.put(type_, total, number)
             return
         for number in range(self.count):
             places = [((number * lanes + n) % self.count, (number * lanes + n) // self.count) for n in range(lanes)]
@@ -334,14 +376,9 @@ def literal(f: Function, type_: Type, lanes: list[int], line: int, emit: Emit) -
     return made
 
 
-def _positions(lanes: int, vector: int, part: int) -> int:
-    """Where in a chunk of one of three vectors elements of a part are, as bits."""
-    return sum(1 << n for n in range(lanes) if (lanes * vector + n) % 3 == part)
-
-
-def _channels(lanes: int, vector: int, part: int) -> int:
-    """The same, of vectors that are put together."""
-    return _positions(lanes, vector, part)
+def _repeated(mask: int, length: int, lanes: int) -> int:
+    """Bits of a chunk's lanes, for all lanes of a vector."""
+    return sum((mask & (1 << length) - 1) << n for n in range(0, lanes, length))
 
 
 def _chooses(target: Any, type_: Type) -> bool:
@@ -352,7 +389,7 @@ def _chooses(target: Any, type_: Type) -> bool:
 
 
 def load_part(target: Any, f: Function, instr: Instr, emit: Emit) -> bool:
-    """``load_part2`` to ``load_part4``; what several of them load is shared."""
+    """``load_part2`` to ``load_part7``; what several of them load is shared."""
     if instr.type.size < 2 or instr.type.lanes < 2:
         return False
     parts = _Parts(f, instr, emit)
@@ -389,7 +426,7 @@ def stores_some(target: Any, type_: Type) -> bool:
 
 
 def store_parts(target: Any, f: Function, instr: Instr, emit: Emit) -> bool:
-    """``store_parts2`` to ``store_parts4``, and ``store_some``."""
+    """``store_parts2`` to ``store_parts7``, and ``store_some``."""
     if instr.type.size < 2 or instr.type.lanes < 2 or (instr.op in _STORES_SOME and not stores_some(target, instr.type)):
         return False
     parts = _Parts(f, instr, emit, pairs=not target.mask_registers and instr.type.size == 2 * _CHUNK)
@@ -482,10 +519,7 @@ def _literal(asm: X86Assembler, f: Function, instr: Instr) -> None:
 
 
 def _pattern_mask(asm: X86Assembler, f: Function, instr: Instr) -> None:
-    per_chunk = 8 * _CHUNK // instr.type.bits
-    mask = int(f.const_values[~instr.args[0]]) & (1 << per_chunk) - 1
-    bits = sum(mask << n for n in range(0, instr.type.lanes, per_chunk))
-    _mask_of(asm, instr, bits)
+    _mask_of(asm, instr, int(f.const_values[~instr.args[0]]) & (1 << instr.type.lanes) - 1)
 
 
 def _mask_of(asm: X86Assembler, instr: Instr, bits: int) -> None:
@@ -501,14 +535,13 @@ def _mask_of(asm: X86Assembler, instr: Instr, bits: int) -> None:
 def _pattern(asm: X86Assembler, f: Function, instr: Instr) -> None:
     size = instr.type.lanes * instr.type.bits // 8
     shape = width(instr.type)
-    mask = _lanes_of(int(f.const_values[~instr.args[0]]), instr.type.bits, size)
-    asm.emit(lookup("VMOVUPS", f"{shape},m{8 * size}"), (CODES[instr.dst],), asm.constant(mask), line=instr.line)
+    asm.emit(lookup("VMOVUPS", f"{shape},m{8 * size}"), (CODES[instr.dst],), asm.constant(_ones(f, instr.args[0], instr.type.bits, size)), line=instr.line)
 
 
-def _lanes_of(mask: int, bits: int, length: int) -> bytes:
-    """A constant as ones in lanes."""
-    size = bits // 8
-    return b"".join((b"\xff" if mask >> n & 1 else b"\0") * size for n in range(_CHUNK // size)) * (length // _CHUNK)
+def _ones(f: Function, constant: int, bits: int, length: int) -> bytes:
+    """A constant as so many bytes, ones in lanes that it has bits for."""
+    mask = int(f.const_values[~constant])
+    return b"".join((b"\xff" if mask >> n & 1 else b"\0") * (bits // 8) for n in range(8 * length // bits))
 
 
 def _ternary(asm: X86Assembler, f: Function, instr: Instr) -> None:
@@ -518,7 +551,7 @@ def _ternary(asm: X86Assembler, f: Function, instr: Instr) -> None:
     asm.emit(
         form,
         (CODES[instr.dst], CODES[instr.args[1]]),
-        asm.constant(_lanes_of(int(f.const_values[~instr.args[2]]), instr.type.bits, instr.type.size)),
+        asm.constant(_ones(f, instr.args[2], instr.type.bits, _CHUNK) * (instr.type.size // _CHUNK)),
         0xD8,
         line=instr.line,
     )

@@ -308,8 +308,8 @@ class X86(Target):
         # VEXTRACTI128 and a pack, beside a shuffle of bytes and a permutation of whole registers.
         return not self.mask_registers and source.size > 16 and source.is_integer and source.bits in (16, 32) and type_.is_integer and type_.bits < source.bits
 
-    def interleaves(self, type_: Type) -> bool:
-        return type_.size >= 2 and type_.lanes >= 2
+    def interleaves(self, type_: Type, count: int) -> bool:
+        return count in ops.LOAD_PART and type_.lanes >= 2 and type_.size >= (2 if count <= 4 else 16)
 
     def stores_some(self, type_: Type) -> bool:
         # Under masks, which take no longer on Zen 4, of bytes either (measured: 0.59 ns for 64 bytes in both cases, where VPMASKMOVD takes 6.5).
