@@ -279,3 +279,16 @@ def test_rows_of_more_elements(runner: Runner, width: int) -> None:
             text = str(kernel(source).compile(*given, keep=True, target=runner.target.name).ir("vectorize"))
             dealt = WIDE[width][dtype is np.float64] and (width % 2 == 0 or runner.target.name.startswith("x86-64"))
             assert ("load_part" in text) == dealt, (dtype, width)
+
+
+@pytest.mark.parametrize("columns", [5, 7, 8, 9])
+def test_sums_of_a_few_columns(columns: int) -> None:
+    """Written out, they are rows of a few elements of which each lane could take one."""
+    source = f"def nest(a, b, c):\n    for i in range(a.shape[0]):\n        for k in range({columns}):\n            c[k] += a[i] * b[i, k]"
+    for dtype in (np.float32, np.int64):
+        for n in (0, 1, 3, 40):
+            given = [np.random.default_rng(k).integers(0, 9, shape).astype(dtype) for k, shape in enumerate([n, (n, columns), columns])]
+            wanted, found = [x.copy() for x in given], [x.copy() for x in given]
+            kernel(source, nests="off")(*wanted)
+            kernel(source)(*found)
+            np.testing.assert_array_equal(found[2], wanted[2])

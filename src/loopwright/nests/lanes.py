@@ -530,8 +530,6 @@ class _Body:
 
     def _find_rows(self) -> None:
         """How long rows of a few elements are at least, each of which is one lane's."""
-        if not self.strided:
-            return
         f = self.nest.f
         for access in self.nest.accesses:
             if self.loop.head < access.position < self.loop.end:

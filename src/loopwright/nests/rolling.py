@@ -100,9 +100,10 @@ class _Rolling:
         made: receives the indices of the loops.
         kinds: per instruction a number that those have in common that differ in their operands only.
         first, last: per register, where it is mentioned first and last.
+        handed_on: by index of a loop, the arrays in which it stores to the same elements in all of its iterations.
     """
 
-    __slots__ = ("f", "first", "forms", "kinds", "last", "made")
+    __slots__ = ("f", "first", "forms", "handed_on", "kinds", "last", "made")
 
     def __init__(self, f: Function, made: set[int]) -> None:
         self.f = f
@@ -111,6 +112,7 @@ class _Rolling:
         self.first: dict[int, int] = {}
         self.last: dict[int, int] = {}
         self.kinds: list[int] = []
+        self.handed_on: dict[int, set[int]] = {}
         numbers: dict[tuple[int, int, int, int, int, bool], int] = {}
         for position, instr in enumerate(f.code):
             kind = (instr.op.code, instr.type.number, instr.source.number, instr.imm, len(instr.args), instr.loop is None)
@@ -226,7 +228,7 @@ class _Rolling:
         return self.forms
 
     def in_lanes(self, body: list[Instr], indices: list[int]) -> bool:
-        """Whether accesses of a body are adjacent in the loop around it, or the same in all of its iterations: then that may have lanes."""
+        """Whether accesses of a body are adjacent in the loop around it, or the same in all of its iterations, which does not change what is loaded there: then that may have lanes."""
         if not indices:
             return False
         index = indices[0]
@@ -247,7 +249,26 @@ class _Rolling:
                         return False
                 if times != 0 and (k < len(places) - 1 or times != 1):
                     return False
+            if instr.op is ops.LOAD and instr.imm in self.stored_again(index) and not any(self.hangs(place, index) for place in places):
+                return False
         return True
+
+    def stored_again(self, index: int) -> set[int]:
+        """The arrays in which a loop stores to elements that are the same in all of its iterations."""
+        known = self.handed_on.get(index)
+        if known is None:
+            code = self.f.code
+            known = self.handed_on[index] = set()
+            depth = 0
+            for k in range(next(k for k in range(len(code)) if code[k].op is ops.FOR and code[k].dst == index), len(code)):
+                instr = code[k]
+                if instr.op.effect == ops.CONTROL:
+                    depth += (1 if instr.op.opens else 0) - (1 if instr.op.closes else 0)
+                    if not depth:
+                        break
+                elif instr.op is ops.STORE and not any(self.hangs(place, index) for place in instr.args[1:]):
+                    known.add(instr.imm)
+        return known
 
 
 class _Run:
