@@ -17,6 +17,9 @@ __all__ = ["Form", "Forms", "Offsets"]
 
 #: Expressions nested deeper are not compared, but stand for themselves.
 DEPTH: Final = 20
+#: What leaves a remainder, or rounds a quotient down, by a constant; shifts by few enough places.
+_DIVIDING: Final = (ops.REM_FLOOR, ops.DIV_FLOOR, ops.SHR)
+_MOST_SHIFTED: Final = 31
 
 
 class Form:
@@ -53,10 +56,11 @@ class Forms:
         leaves: per value: the registers it is computed from.
         registers: per value: the register that it is, or -1 where it is an expression.
         remainders: of values that are what a form leaves divided by a positive constant: the form, the constant.
+        quotients: of values that are the floor of a form divided by a positive constant: the same.
         products: of values that are the product of two forms: these.
     """
 
-    __slots__ = ("code", "f", "forms", "leaves", "numbers", "places", "products", "registers", "remainders", "written")
+    __slots__ = ("code", "f", "forms", "leaves", "numbers", "places", "products", "quotients", "registers", "remainders", "written")
 
     def __init__(self, f: Function, start: int, end: int, places: dict[int, int] | None = None) -> None:
         """``places``, where they are known already."""
@@ -69,6 +73,7 @@ class Forms:
         self.leaves: list[set[int]] = []
         self.registers: list[int] = []
         self.remainders: dict[int, tuple[Form, int]] = {}
+        self.quotients: dict[int, tuple[Form, int]] = {}
         self.products: dict[int, tuple[Form, Form]] = {}
         variable = f.variable
         if places is None:
@@ -138,11 +143,12 @@ class Forms:
             if a is not None and b is not None:
                 (value,) = made.terms
                 self.products[value] = (a, b)
-        if op is ops.REM_FLOOR and instr.type is I64 and args[1] < 0 and int(f.const_values[~args[1]]) > 0:
+        if op in _DIVIDING and instr.type is I64 and args[1] < 0:
+            number = int(f.const_values[~args[1]])
             divided = self.of(args[0], depth + 1)
-            if divided is not None:
+            if divided is not None and number > 0 and (op is not ops.SHR or number < _MOST_SHIFTED):
                 (value,) = made.terms
-                self.remainders[value] = (divided, int(f.const_values[~args[1]]))
+                (self.remainders if op is ops.REM_FLOOR else self.quotients)[value] = (divided, 1 << number if op is ops.SHR else number)
         return made
 
     def _value(self, key: tuple[int, ...], leaves: set[int], register: int) -> Form:

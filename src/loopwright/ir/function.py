@@ -82,11 +82,12 @@ class Loop:
         unroll: how many steps to do at once; 0 lets the pass decide.
         whole: the mask holds in every lane of every step: what is left of the indices has a loop of its own, of one at least where ``lanes`` asks for it.
         rest: it does what another loop over lanes has left, in a step or two, all of which are done under the mask.
+        free: no iteration accesses what another one has stored, whichever way they go along an array.
         accumulators: (variable, operation, identity) of each reduction carried by the loop: the variable is changed by updates
             with the operation alone. The identity changes nothing: the operation's ``neutral``, or what the variable holds before.
     """
 
-    __slots__ = ("accumulators", "lanes", "mask", "rest", "unroll", "whole")
+    __slots__ = ("accumulators", "free", "lanes", "mask", "rest", "unroll", "whole")
 
     def __init__(
         self,
@@ -96,8 +97,10 @@ class Loop:
         lanes: bool = False,
         whole: bool = False,
         rest: bool = False,
+        free: bool = False,
     ) -> None:
         self.lanes = lanes
+        self.free = free
         self.rest = rest
         self.whole = whole
         self.mask = mask
@@ -105,7 +108,7 @@ class Loop:
         self.accumulators: list[tuple[int, Op, int]] = accumulators if accumulators is not None else []
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Loop, (self.mask, self.unroll, self.accumulators, self.lanes, self.whole, self.rest)
+        return Loop, (self.mask, self.unroll, self.accumulators, self.lanes, self.whole, self.rest, self.free)
 
 
 class Instr:

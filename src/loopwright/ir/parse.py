@@ -764,11 +764,12 @@ class _Parser(Tokens):
             self.need(":")
             self.define(mask, self.type(), column)
         whole = (lanes or mask != NONE) and self.take("whole")
+        free = lanes and self.take("free")
         rest = (lanes or mask != NONE) and self.take("rest")
         if self.take("unroll"):
-            instr.loop = Loop(mask, self.count("how many steps to unroll"), None, lanes, whole, rest)
+            instr.loop = Loop(mask, self.count("how many steps to unroll"), None, lanes, whole, rest, free)
         elif mask != NONE or lanes:
-            instr.loop = Loop(mask, int(not lanes), None, lanes, whole, rest)
+            instr.loop = Loop(mask, int(not lanes), None, lanes, whole, rest, free)
         while self.take("accumulate"):
             if instr.loop is None:
                 instr.loop = Loop()

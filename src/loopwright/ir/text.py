@@ -319,7 +319,7 @@ class Printer:
         loop = instr.loop
         if loop is not None:
             if loop.lanes:
-                text += " lanes whole" if loop.whole else " lanes"
+                text += f" lanes{' whole' if loop.whole else ''}{' free' if loop.free else ''}"
             if loop.mask != NONE:
                 text += f" mask {self.virtual(loop.mask)}: {self._type_name(loop.mask)}{' whole' if loop.whole else ''}"
             text += f" rest unroll {loop.unroll}" if loop.rest else f" unroll {loop.unroll}"
@@ -539,7 +539,7 @@ class _Comparison:
             return k is h
         if (
             k.unroll != h.unroll
-            or (k.lanes, k.whole, k.rest) != (h.lanes, h.whole, h.rest)
+            or (k.lanes, k.whole, k.rest, k.free) != (h.lanes, h.whole, h.rest, h.free)
             or (k.mask == NONE) != (h.mask == NONE)
             or (k.mask != NONE and not self.virtual(k.mask, h.mask))
             or len(k.accumulators) != len(h.accumulators)

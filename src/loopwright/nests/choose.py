@@ -382,7 +382,7 @@ def _worth(nest: Nest, target: Target, variables: list[Scalar]) -> bool:
     """Whether something may be done to a nest without adjacent accesses, and without a loop in whose iterations the innermost is the same."""
     if repeats(nest) or any(totals(nest, loop, variables) for loop in innermost_loops(nest)):
         return True
-    return target.vector_bits > 0 and (bool(strided(nest, variables, target, [])) or bool(packs(nest, target, [])))
+    return target.vector_bits > 0 and (bool(strided(nest, variables, target, [], [])) or bool(packs(nest, target, [])))
 
 
 def _completed(
@@ -399,7 +399,7 @@ def _completed(
     """What else is to be done to a nest: more is put into ``lanes`` and ``changes``. Returns how many vectors loops over lanes do at once, by their numbers."""
     further: list[NestLoop] = []
     if target.vector_bits:
-        further = [loop for loop in strided(nest, variables, target, beside) if free(loop, found)]
+        further = [loop for loop in strided(nest, variables, target, beside, found) if free(loop, found)]
         # (Rows of six and eight elements had better be vectors themselves than be dealt out.)
         beside_each_other = packs(nest, target, [loop for loop in nest.loops if not (loop in further and in_pairs(nest, loop))])
         further = [loop for loop in further if not any(change.loop is loop and change.whole(nest) for change in beside_each_other)]

@@ -505,6 +505,9 @@ class _Iteration:
         remainder = self.pair.nest.forms.remainders.get(value)
         if remainder is not None and known is self.opaque:
             self._remainder(place, *remainder)
+        quotient = self.pair.nest.forms.quotients.get(value)
+        if quotient is not None:
+            self._quotient(place, *quotient)
         return place
 
     def _remainder(self, place: int, divided: Form, divisor: int) -> None:
@@ -512,6 +515,11 @@ class _Iteration:
         row = self.value(divided)
         self.pair.equations.append(_difference(row, {place: 1, self.pair.unknown(): divisor}))
         self.pair.inequalities += [{place: 1}, {0: divisor - 1, place: -1}]
+
+    def _quotient(self, place: int, divided: Form, divisor: int) -> None:
+        """The unknown is a form divided by a positive constant, rounded down."""
+        left = _difference(self.value(divided), {place: divisor})
+        self.pair.inequalities += [left, _difference({0: divisor - 1}, left)]
 
     def _counter(self, depth: int, factor: int) -> dict[int, int]:
         return {place: factor for place in self.counters[depth]}

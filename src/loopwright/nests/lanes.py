@@ -80,7 +80,7 @@ def adjacent(nest: Nest, variables: list[Scalar], target: Target, apart: bool = 
     ]
 
 
-def strided(nest: Nest, variables: list[Scalar], target: Target, beside: list[NestLoop]) -> list[NestLoop]:
+def strided(nest: Nest, variables: list[Scalar], target: Target, beside: list[NestLoop], found: Sequence[Dependence] | None = None) -> list[NestLoop]:
     """The innermost loops that could be over lanes if accesses may be backwards, or to elements a few apart, too; ``adjacent`` does not ask for these.
 
     Args:
@@ -88,17 +88,16 @@ def strided(nest: Nest, variables: list[Scalar], target: Target, beside: list[Ne
         variables: what its variables carry.
         target: the machine that has the lanes.
         beside: the loops whose accesses are adjacent, which are none of these.
+        found: the dependences of the nest, where they are known: iterations of a loop that store to an array along which they go in two ways must have none to each other.
     """
-    return [
-        loop
-        for loop in reversed(nest.loops)
-        if loop.step == 1
-        and loop not in beside
-        and loop.long()
-        and not any(other.parent is loop for other in nest.loops)
-        and _scalars(nest, loop, variables)
-        and _Body(nest, loop, target, False, _added_up(loop, variables), True).possible()
-    ]
+    chosen = []
+    for loop in reversed(nest.loops):
+        if loop.step != 1 or loop in beside or not loop.long() or any(other.parent is loop for other in nest.loops) or not _scalars(nest, loop, variables):
+            continue
+        body = _Body(nest, loop, target, False, _added_up(loop, variables), True)
+        if body.possible() and not (body.crossing and (found is None or not independent(loop, found))):
+            chosen.append(loop)
+    return chosen
 
 
 def _added_up(loop: NestLoop, variables: list[Scalar]) -> list[int]:
@@ -120,7 +119,8 @@ def in_pairs(nest: Nest, loop: NestLoop) -> bool:
 
 def in_lanes(nest: Nest, loop: NestLoop, target: Target, strided: bool = False) -> bool:
     """Whether lanes have all accesses and operations of a loop that is to be one over them; with ``strided`` accesses may be to elements a few apart."""
-    return (strided or _along(nest, loop, False)) and _Body(nest, loop, target, False, None, strided).possible()
+    body = _Body(nest, loop, target, False, None, strided)
+    return (strided or _along(nest, loop, False)) and body.possible() and not body.crossing
 
 
 def computed(nest: Nest, loop: NestLoop, target: Target, repeated: list[Instr], strided: bool = False) -> int:
@@ -150,6 +150,16 @@ def free(loop: NestLoop, found: list[Dependence], near: int = NEAR) -> bool:
     return not any(obstructs(dependence, loop, near) for dependence in found)
 
 
+def independent(loop: NestLoop, found: Sequence[Dependence]) -> bool:
+    """Whether no iteration of a loop accesses what another has stored, within one iteration of the loops around it."""
+    for dependence in found:
+        if loop.depth < len(dependence.loops) and dependence.loops[loop.depth] is loop:
+            own = dependence.vector[loop.depth]
+            if (own.low != 0 or own.high != 0) and all(c.low <= 0 <= c.high for c in dependence.vector[: loop.depth]):
+                return False
+    return True
+
+
 def obstructs(dependence: Dependence, loop: NestLoop, near: int = NEAR) -> bool:
     """Whether a dependence keeps a loop from becoming one over lanes."""
     if loop.depth >= len(dependence.loops) or dependence.loops[loop.depth] is not loop:
@@ -168,10 +178,11 @@ def _forward(dependence: Dependence, loop: NestLoop, near: int) -> bool:
     return dependence.loops[-1] is loop and source.position < sink.position and source.loops[-1] is loop and sink.loops[-1] is loop
 
 
-def mark(nest: Nest, loop: NestLoop, variables: list[Scalar], found: Sequence[Dependence] = (), vectors: int = 0) -> None:
-    """Make a loop one over lanes, for the pass ``vectorize``; ``vectors`` are to be done at once, 0 lets the pass ``unroll`` decide."""
+def mark(nest: Nest, loop: NestLoop, variables: list[Scalar], found: Sequence[Dependence] | None = None, vectors: int = 0) -> None:
+    """Make a loop one over lanes, for the pass ``vectorize``; ``vectors`` are to be done at once, 0 lets the pass ``unroll`` decide. Without ``found`` nothing is known of dependences."""
     f = nest.f
-    described = Loop(unroll=vectors, lanes=True, whole=any(_just_stored(nest, dependence, loop) for dependence in found))
+    whole = found is not None and any(_just_stored(nest, dependence, loop) for dependence in found)
+    described = Loop(unroll=vectors, lanes=True, whole=whole, free=found is not None and independent(loop, found))
     for scalar in variables:
         if scalar.loop is loop and scalar.kind == REDUCTION:
             assert scalar.op is not None
@@ -327,9 +338,27 @@ class _Body:
         indices: by register, the conversions that make indices of narrower integers by which something is looked up; lanes need no vectors of them.
         wide: ``id`` of these.
         rows: by array that is gone along from row to row, the last element of a row that is accessed.
+        crossing: an array that is stored to is gone along in two ways.
     """
 
-    __slots__ = ("apart", "indices", "lanes", "least", "loop", "nest", "rows", "shapes", "steps", "strided", "summed", "sums", "target", "wide", "width")
+    __slots__ = (
+        "apart",
+        "crossing",
+        "indices",
+        "lanes",
+        "least",
+        "loop",
+        "nest",
+        "rows",
+        "shapes",
+        "steps",
+        "strided",
+        "summed",
+        "sums",
+        "target",
+        "wide",
+        "width",
+    )
 
     def __init__(self, nest: Nest, loop: NestLoop, target: Target, apart: bool = False, sums: list[int] | None = None, strided: bool = False) -> None:
         self.sums: list[int] = sums or []
@@ -347,6 +376,7 @@ class _Body:
         self.lanes = 0
         self.least = 0
         self.rows: dict[int, int] = {}
+        self.crossing = False
 
     def seldom(self, position: int) -> bool:
         """Whether what is loaded at a place is loaded once for all of an inner loop."""
@@ -538,7 +568,7 @@ class _Body:
                     self.rows[access.array] = max(self.rows.get(access.array, 0), int(f.const_values[~args[-1]]))
 
     def _in_order(self) -> bool:
-        """Whether no array that is stored to is gone along in two ways, and of elements that are apart all between are stored as well."""
+        """Whether of elements that are apart all between are stored as well. (Arrays that are stored to and gone along in two ways are noted.)"""
         f = self.nest.f
         ways: dict[int, set[int]] = {}
         stored: set[int] = set()
@@ -583,7 +613,8 @@ class _Body:
                 return False
             if not stores_some(vector_of(f.arrays[group[0]].element, self.lanes), count, self.target):
                 return False
-        return not any(len(ways.get(array, ())) > 1 for array in stored) and _together(self.nest.f, members)
+        self.crossing = any(len(ways.get(array, ())) > 1 for array in stored)
+        return _together(self.nest.f, members)
 
     def _widest(self, apart: set[int]) -> int:
         """Bits of the widest element of any vector, but for those of instructions given by ``id``; 0 if there is none."""

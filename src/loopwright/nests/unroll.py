@@ -101,7 +101,7 @@ def clone(f: Function, body: list[Instr], rename: dict[int, int], out: list[Inst
             if loop.mask != NONE and loop.mask not in rename:
                 rename[loop.mask] = f.register(types[loop.mask], names[loop.mask])
             accumulators = [(rename.get(v, v), o, c) for v, o, c in loop.accumulators]
-            loop = Loop(rename.get(loop.mask, loop.mask), loop.unroll, accumulators, loop.lanes, loop.whole, loop.rest)
+            loop = Loop(rename.get(loop.mask, loop.mask), loop.unroll, accumulators, loop.lanes, loop.whole, loop.rest, loop.free)
         out.append(Instr(op, type_, dst, args, instr.imm, instr.line, instr.source, instr.mem, loop))
 
 

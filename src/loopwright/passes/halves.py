@@ -369,7 +369,7 @@ class _Halves:
             start = self.f.const(F32, self.f.const_values[~identity]) if identity < 0 else total
             kept.append((total, op, start))
             rounded.append((variable, type_, total, instr.line))
-        instr.loop = Loop(loop.mask, loop.unroll, kept, loop.lanes, loop.whole, loop.rest)
+        instr.loop = Loop(loop.mask, loop.unroll, kept, loop.lanes, loop.whole, loop.rest, loop.free)
         return rounded
 
     def update(self, instr: Instr) -> bool:

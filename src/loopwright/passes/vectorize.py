@@ -206,7 +206,7 @@ def _find_bits(f: Function, target: Target, shapes: Divergence, leaves: list[Lea
 def _survey(f: Function, target: Target, shapes: Divergence, leaves: list[Leaf], root: Bracket) -> tuple[bool, bool]:
     """Whether all that lanes access differs by one element from lane to lane, so that a mask serves for what is left over; and whether their order matters: they
     store where nothing says which of them meet, in steps of a loop inside, or to an array that they access elsewhere too; or they store to an array along which
-    they go in two ways."""
+    they go in two ways, where it is not known that no lane accesses what another has stored."""
     regular = True
     accesses: dict[int, int] = {}
     ways: dict[int, tuple[tuple[int, int], ...]] = {}
@@ -233,7 +233,9 @@ def _survey(f: Function, target: Target, shapes: Divergence, leaves: list[Leaf],
             regular = regular and (kind in (SAME, ALONG) or (kind == ANYWHERE and bool(array.data) and array.element.bits >= target.masked_bits))
             if kind == ANYWHERE and instr.op is ops.STORE:
                 anywhere.append(leaf)
-    return regular, bool(crossing & stored) or any(accesses[leaf.instr.imm] > 1 or _in_loop(leaf, root) for leaf in anywhere)
+    loop = root.opener.loop
+    crosses = bool(crossing & stored) and not (loop is not None and loop.free)
+    return regular, crosses or any(accesses[leaf.instr.imm] > 1 or _in_loop(leaf, root) for leaf in anywhere)
 
 
 def _scraps(f: Function, target: Target, shapes: Divergence, leaves: list[Leaf]) -> bool:
@@ -300,7 +302,7 @@ def _shorten(f: Function, target: Target, shapes: Divergence, root: Bracket, spa
         else:
             index = f.register(I64, f.names[head.dst])
             args = [f.const(I64, at), f.const(I64, at + count), step]
-            rest.append(Instr(head.op, head.type, index, args, 0, head.line, loop=Loop(head.loop.mask, head.loop.unroll, [], True)))
+            rest.append(Instr(head.op, head.type, index, args, 0, head.line, loop=Loop(head.loop.mask, head.loop.unroll, [], True, free=head.loop.free)))
             clone(f, body, {head.dst: index}, rest)
             rest.append(Instr(ops.END, VOID, NONE, [], 0, code[span[1]].line))
         at += count
