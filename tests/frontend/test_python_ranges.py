@@ -79,7 +79,7 @@ SOURCES = {
     ),
     "it is converted": (
         2,
-        "def f(u, v):\n    s = i64(0)\n    for k in range(9):\n        for i in range(len(u)):\n            s += i64(k * 2 + 1)\n            u[i] += v[i]\n    v[1] = s % 40\n",
+        "def f(u, v):\n    s = i64(v[0])\n    for k in range(9):\n        for i in range(len(u)):\n            s += i64(k * 2 + 1)\n            u[i] += v[i]\n    v[1] = s % 40\n",
     ),
     "a while": (1, "def f(u, v):\n    for t in range(4):\n        i = 0\n        while i < len(u):\n            u[i] += v[i]\n            i += 1\n"),
 }
