@@ -24,6 +24,7 @@ from loopwright.nests import (
     flags,
     flattened,
     fusion,
+    listed,
     previous,
     products_apart,
     quotients,
@@ -133,6 +134,12 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     if f.code is not written:
         found = nests(f)
         written = f.code
+    listed_first = listed.run(f, [nest for nest in found if nest.loops[0].index not in beside], target, beside)
+    for index, step in listed_first.items():
+        out.setdefault(index, []).append(step)
+    if f.code is not written:
+        found = nests(f)
+        written = f.code
     untouched: set[int] = set()  # the indices of the outermost loops of nests that stay as they are
     for nest in reversed(found):
         if nest.loops[0].index in beside:
@@ -143,7 +150,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
                 nest.record.does(step)
             if nest.loops[0].index in distinct:
                 nest.record.asks(f, apart.pairs(nest))
-        if not nest.obstacles and not _rewrite(nest, target, core, distinct):
+        if not nest.obstacles and nest.loops[0].index not in listed_first and not _rewrite(nest, target, core, distinct):
             untouched.add(nest.loops[0].index)
     if f.code is not written:
         found = parts(f)

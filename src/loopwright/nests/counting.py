@@ -15,7 +15,7 @@ from loopwright.nests.apart import as_written, pairs, versioned
 from loopwright.nests.dependence import dependences
 from loopwright.nests.lanes import free, in_lanes, mark
 from loopwright.nests.leaving import exits
-from loopwright.nests.nest import Nest, NestLoop, nests
+from loopwright.nests.nest import Nest, NestLoop, nest_of, nests
 from loopwright.nests.operations import asking
 from loopwright.nests.running_sums import in_place
 from loopwright.nests.scalars import PRIVATE, REDUCTION, Scalar, any_order, scalars
@@ -180,8 +180,10 @@ def _fitting(f: Function, target: Target, head: int, end: int, found: Carried) -
     f.code = [*code[:head], opener, *_apart(code[head + 1 : end], opener.dst, found), *code[end:]]
     nest, loop = _nest(f, head)
     variables = [scalar for scalar in scalars(nest) if scalar.loop is loop]
+    alone = nest_of(f, loop.head, loop.end)
     # (Of short loops the dependences are not known here.)
-    fits = loop.long() and in_lanes(nest, loop, target) and _carries(f, nest, loop, variables, found) and free(loop, dependences(nest, True))
+    possible = in_lanes(nest, loop, target) or in_lanes(nest, loop, target, True)
+    fits = loop.long() and possible and _carries(f, nest, loop, variables, found) and free(alone.loops[0], dependences(alone, True))
     asked = [(a, b, False) for a, b, _ in pairs(nest) if _together(nest, loop, a, b)]
     f.code = code
     return (nest, loop, variables, asked) if fits and len(asked) <= MOST_PAIRS else None

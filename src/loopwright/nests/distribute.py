@@ -17,6 +17,7 @@ together, for what is in the cache.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from loopwright.ir import ops
@@ -329,8 +330,8 @@ def _rewrite(nest: Nest, loop: NestLoop, parts: list[list[Unit]], written: set[i
     replaced(nest, loop, [instr for part in parts for instr in alone(nest, loop, part)], written)
 
 
-def replaced(nest: Nest, loop: NestLoop, instead: list[Instr], written: set[int]) -> None:
-    """Put other code in the place of a loop, and the nest as written beside it where arrays might overlap; ``written`` receives the index of that one's outermost loop."""
+def replaced(nest: Nest, loop: NestLoop, instead: list[Instr], written: set[int], ahead: Sequence[Instr] = ()) -> None:
+    """Put other code in the place of a loop, ``ahead`` in front of the nest, and the nest as written beside it where arrays might overlap; ``written`` receives the index of that one's outermost loop."""
     f = nest.f
     code = f.code
     asked = apart.pairs(nest)
@@ -338,5 +339,5 @@ def replaced(nest: Nest, loop: NestLoop, instead: list[Instr], written: set[int]
     if asked:
         plain = apart.as_written(f, code, nest.start, nest.end + 1)
         written.add(plain[0].dst)
-    fast = [*code[nest.start : loop.head], *instead, *code[loop.end + 1 : nest.end + 1]]
+    fast = [*ahead, *code[nest.start : loop.head], *instead, *code[loop.end + 1 : nest.end + 1]]
     f.code = code[: nest.start] + apart.versioned(f, asked, plain, fast, code[nest.start].line) + code[nest.end + 1 :]

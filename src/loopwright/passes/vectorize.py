@@ -345,12 +345,12 @@ def _split(
     index = f.register(I64, f.names[head.dst])
     rest: list[Instr] = []
     clone(f, code[1:], {head.dst: index}, rest)
-    alternatives = _near(f, target, shapes, leaves) if carried is None else []
+    alternatives = _near(f, target, shapes, leaves)
     if alternatives:
         stop = f.register(I64, "stop", True)
         # (Bytes that are further apart are better taken one by one as they are than out of vectors, and several versions of a loop are enough.)
         only = len(alternatives) > 2 or any(array.element.bits <= 16 for array in f.arrays if array.strides and array.strides[-1] in alternatives[0])
-        _versions(f, target, shapes, leaves, span, alternatives, stop, out, lo, only)
+        _versions(f, target, shapes, leaves, span, alternatives, stop, out, lo, only, carried)
     else:
         bits = 0
         if rows is not None:
@@ -377,11 +377,12 @@ def _versions(
     out: list[Instr],
     lo: int,
     only: bool,
+    carried: Carried | None,
 ) -> None:
     """Vectors for each of several alternatives of what distances are, and, unless ``only`` for these, for all others; where they stop is in ``stop``, ``lo`` where they begin."""
     line = f.code[span[0]].line
     if not alternatives:
-        end = lo if only else VectorLoop(f, target, shapes, leaves, span, out, True).write()
+        end = lo if only else VectorLoop(f, target, shapes, leaves, span, out, True, carried=carried).write()
         out.append(Instr(ops.COPY, I64, stop, [end], 0, line))
         return
     holds = NONE
@@ -393,11 +394,11 @@ def _versions(
             out.append(Instr(ops.AND, BOOL, both, [holds, same], 0, line))
         holds = both
     out.append(Instr(ops.IF, VOID, NONE, [holds], 0, line))
-    end = VectorLoop(f, target, shapes, leaves, span, out, True, near=alternatives[0]).write()
+    end = VectorLoop(f, target, shapes, leaves, span, out, True, carried=carried, near=alternatives[0]).write()
     out.append(Instr(ops.COPY, I64, stop, [end], 0, line))
     out.append(Instr(ops.ELSE, VOID, NONE, [], 0, line))
     other: list[Instr] = []
-    _versions(f, target, shapes, leaves, span, alternatives[1:], stop, other, lo, only)
+    _versions(f, target, shapes, leaves, span, alternatives[1:], stop, other, lo, only, carried)
     # (With registers of its own.)
     clone(f, other, {}, out)
     out.append(Instr(ops.END, VOID, NONE, [], 0, line))
