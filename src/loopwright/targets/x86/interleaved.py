@@ -297,9 +297,9 @@ class _Parts:
             for number in range(self.count):
                 total = NONE
                 for part, value in enumerate(spread):
-                    places = self.places(lanes, number, part)
-                    if places:
-                        total = value if total == NONE else self.selected(total, value, places)
+                    own = self.places(lanes, number, part)
+                    if own:
+                        total = value if total == NONE else self.selected(total, value, own)
                 self.put(type_, total, number)
             return
         for number in range(self.count):
