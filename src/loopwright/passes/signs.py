@@ -1,7 +1,8 @@
-"""Divisions of integers that are at least 0, as divisions without signs.
+"""Operations on integers that are known to be at least 0: divisions without signs, and in loops extensions by zeros, and masks that take nothing away.
 
 ``//`` and ``%`` round down, which takes corrections where a sign may differ, and machines divide numbers of 32 bits faster than those of 64. What a loop counts, an extent, a remainder of something positive and
-what a condition has asked are known to be at least 0, often to be small.
+what a condition has asked are known to be at least 0, often to be small. So is the state of an automaton, which is masked wherever it changes: to extend it by its sign, and to mask it once more, takes a cycle
+each of those that the next state waits for.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
+from loopwright.ir.loops import IS_LOOP
 from loopwright.ir.ranges import fits, ranges_at
-from loopwright.types import I64, U32, U64, VOID, Type
+from loopwright.types import I32, I64, U32, U64, VOID, Type
 
 __all__ = ["run"]
 
@@ -32,17 +34,54 @@ def _asks(f: Function, instr: Instr) -> bool:
     return value > 0 and value & (value - 1) != 0
 
 
+def _clears(f: Function, instr: Instr) -> bool:
+    """Whether an instruction extends a number of 32 bits by its sign, or masks bits above some."""
+    type_ = instr.type
+    if type_.lanes or not type_.is_integer or instr.args[0] < 0:
+        return False
+    if instr.op is ops.CONVERT:
+        return type_ is I64 and instr.source is I32
+    if instr.op is not ops.AND or instr.args[1] >= 0:
+        return False
+    value = int(f.const_values[~instr.args[1]])
+    return value > 0 and value & (value + 1) == 0
+
+
+def _places(f: Function) -> set[int]:
+    """Where something is to be known."""
+    places: set[int] = set()
+    depth = 0  # of loops
+    opened: list[int] = []
+    for k, instr in enumerate(f.code):
+        op = instr.op
+        if op.effect == ops.CONTROL:
+            if op.closes and not op.opens:
+                depth -= opened.pop()
+            elif op.opens and not op.closes:
+                opened.append(int(IS_LOOP[op.code]))
+                depth += opened[-1]
+        elif _asks(f, instr) or (depth and _clears(f, instr)):
+            places.add(k)
+    return places
+
+
 def run(f: Function) -> None:
-    """Rewrite such divisions of scalars."""
-    places = {k for k, instr in enumerate(f.code) if _asks(f, instr)}
+    """Rewrite such operations on scalars."""
+    places = _places(f)
     if not places:
         return
     found = ranges_at(f, places)
     out: list[Instr] = []
     for k, instr in enumerate(f.code):
-        a, b = found.get(k, (None, None))
-        if a is None or b is None or a[0] < 0 or b[0] < 0:
+        a, b = (*found.get(k, ()), None, None)[:2]
+        if a is not None and a[0] >= 0 and k in places and instr.op is ops.CONVERT:
+            unsigned = f.register(U32)
+            out.append(Instr(ops.BITCAST, U32, unsigned, [instr.args[0]], 0, instr.line, I32))
+            out.append(Instr(ops.CONVERT, I64, instr.dst, [unsigned], 0, instr.line, U32))
+        elif a is None or b is None or a[0] < 0 or b[0] < 0:
             out.append(instr)
+        elif instr.op is ops.AND:
+            out.append(Instr(ops.COPY, instr.type, instr.dst, [instr.args[0]], 0, instr.line) if a[1] <= b[1] else instr)
         elif instr.args[1] < 0 and a[1] <= _SMALL:
             _multiply(f, instr, a[1], out)
         else:
