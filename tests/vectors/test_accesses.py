@@ -112,6 +112,28 @@ def sevens_in_turn(x: lw.Array, y: lw.Array):
         y[7 * i + 6] = x[i] + 6
 
 
+def eights_in_turn(x: lw.Array, y: lw.Array):
+    for i in lw.lanes(len(y) // 8):
+        y[8 * i + 7] = x[8 * i] + x[8 * i + 5]
+        y[8 * i] = x[8 * i + 1] + 1
+        y[8 * i + 1] = x[8 * i + 2]
+        y[8 * i + 2] = x[8 * i + 7]
+        y[8 * i + 3] = y[8 * i + 3] + x[8 * i + 3]
+        y[8 * i + 4] = x[8 * i + 6] + 4
+        y[8 * i + 5] = y[8 * i + 6]
+        y[8 * i + 6] = x[8 * i + 4]
+
+
+def sixes_in_turn(x: lw.Array, y: lw.Array):
+    for i in lw.lanes(len(y) // 6):
+        y[6 * i + 3] = x[6 * i] + x[6 * i + 5]
+        y[6 * i] = x[6 * i + 1] + 1
+        y[6 * i + 1] = x[6 * i + 2]
+        y[6 * i + 2] = y[6 * i + 2] + x[6 * i + 3]
+        y[6 * i + 4] = x[6 * i + 4] + 4
+        y[6 * i + 5] = y[6 * i + 5] - x[6 * i + 1]
+
+
 def channels_exchanged(x: lw.Array):
     for i in lw.lanes(len(x) // 4):
         first = x[4 * i]
@@ -197,6 +219,8 @@ ALONG: list[tuple[Callable[..., None], Made]] = [
     (some_of_fives, lambda n, of, _: [of(max(7 * n, 0)), of(n), of(n)]),
     (fives_in_turn, lambda n, of, _: [of(n), of(5 * n)]),
     (sevens_in_turn, lambda n, of, _: [of(n), of(7 * n)]),
+    (eights_in_turn, lambda n, of, _: [of(8 * n), of(8 * n)]),
+    (sixes_in_turn, lambda n, of, _: [of(6 * n), of(6 * n)]),
     (channels_exchanged, lambda n, of, _: [of(4 * n)]),
     (with_gaps, lambda n, of, _: [of(max(4 * n - 3, 3 * n - 1, 0)), of(n)]),
     (narrow_to_wide, lambda n, of, _: [of(3 * n), np.zeros(n)]),

@@ -1094,11 +1094,11 @@ NUMBERED: Final = frozenset((LOCAL, TABLE, GLOBAL, FUNCTION, INCOMING))
 
 #: Memory that holds the elements of several vectors in turn, by how many those are. A load names the one it takes by its ``imm``; the select pass makes
 #: the loads from one address one instruction with several results: its own is the first, and each ``part`` right behind it is one more. (No machine has
-#: one for more than four: those of five and seven become other instructions in front of the select pass.)
+#: one for more than four: others become other instructions in front of the select pass.)
 LOAD_PART: Final[dict[int, Op]] = {}
 LOAD_PARTS: Final[dict[int, Op]] = {}
 STORE_PARTS: Final[dict[int, Op]] = {}
-for _n in (2, 3, 4, 5, 7):
+for _n in range(2, 9):
     LOAD_PART[_n] = row(
         f"load_part{_n}", "A -> T", "int float vector", f"elements imm, imm + {_n}, imm + {2 * _n}, … behind an address", None, READS, until="select"
     )

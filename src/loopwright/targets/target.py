@@ -780,7 +780,7 @@ class Target:
         return False
 
     def interleaves(self, type_: Type, count: int) -> bool:
-        """Whether it deals elements in turn out to so many vectors of a type, 2 to 7, and stores them so, by whole loads and stores."""
+        """Whether it deals elements in turn out to so many vectors of a type, 2 to 8, and stores them so, by whole loads and stores."""
         return False
 
     def stores_some(self, type_: Type) -> bool:

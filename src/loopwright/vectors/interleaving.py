@@ -3,7 +3,7 @@
 ``x[3 * i]``, ``x[3 * i + 1]`` and ``x[3 * i + 2]`` have between them all elements of a stretch of memory (Nuzman, Rosen and Zaks, *Auto-Vectorization of
 Interleaved Data for SIMD*, PLDI 2006). Loads may leave some of a group out: what is between is read with the others, but never past the last index that the
 loop accesses, for which the loop over vectors leaves one index to the loop over elements behind it. So may stores on machines that leave bytes of a vector in memory alone (three bytes of a pixel of four). Where elements are stored as they were loaded, in another order
-(bytes reversed, red and blue exchanged), each vector is shuffled as it is. Elements 6 and 8 apart are pairs that are 3 and 4 apart: as wider integers, of which each is taken apart.
+(bytes reversed, red and blue exchanged), each vector is shuffled as it is. Elements of up to 32 bits that are 6 and 8 apart are pairs that are 3 and 4 apart: as wider integers, of which each is taken apart.
 
 Elements 2 and 4 apart are taken as wider integers, two or four together, where a target says that this is quicker and the loop computes in integers so wide anyway: the four bytes of a pixel
 are one of 32 bits, or two of 16 that are 2 apart. Each is shifted out of them in the place of being widened, and shifted in where it would be cut off.
@@ -32,9 +32,9 @@ _Key = tuple[tuple[int, ...], ...]
 
 def dealt(type_: Type, apart: int, target: Target, has: Asked) -> bool:
     """Whether elements so far apart can be dealt out to vectors of a type, and stored from them."""
-    if apart not in IN_PAIRS:
+    if apart not in IN_PAIRS or type_.bits > 32:
         return 2 <= apart <= WIDTHS[-1] and target.interleaves(type_, apart)
-    if type_.bits > 32 or 2 * type_.size * 8 > target.vector_bits:
+    if 2 * type_.size * 8 > target.vector_bits:
         return False
     narrow, wide = _unsigned(type_, 1), _unsigned(type_, 2)
     if not target.interleaves(wide, apart // 2) or not has(ops.CONVERT, narrow, wide) or not has(ops.CONVERT, wide, narrow):
@@ -320,7 +320,7 @@ class Interleaving:
         """How many elements of a group are accessed as one integer: as many as the loop computes with in integers so wide, most of them."""
         first = group[0]
         type_ = first.instr.type
-        if first.apart in IN_PAIRS:
+        if first.apart in IN_PAIRS and type_.bits <= 32:
             return 2
         if not type_.is_integer or not self.target.shifts_elements(type_):
             return 1

@@ -4,7 +4,7 @@ Memory is looked at as chunks of 128 bits. Of vectors with several chunks, chunk
 not cross from one to another, which takes longer (Intel optimization manual, "Processing array of structures").
 
 Where a machine chooses lanes from two registers (AVX-512: VPERMT2; Intel SDM volume 2, "VPERMT2B", "VPERMT2W/D/Q/PS/PD"), vectors of more than 128 bits are
-loaded and stored whole instead, and each part is put together from them by such choices, one less than there are vectors; of four, pairs of parts share the first of them.
+loaded and stored whole instead, and each part is put together from them by such choices, one less than there are vectors; of four and eight, several parts share the first of them.
 
 Of three vectors, and of five and seven, the elements of one lie at different places of each chunk, as an odd number and a power of two have no divisor in
 common: that many chunks blended have all of them, which one permutation puts in order. (So have whole vectors; those of three are chosen from all the same.)
@@ -28,6 +28,7 @@ __all__ = [
     "blend_rule",
     "chunks_rule",
     "deal_as_it_lies",
+    "deals",
     "literal",
     "literal_rule",
     "load_part",
@@ -173,7 +174,7 @@ class _Parts:
         if self.count & 1:
             total = NONE
             for j in range(self.count):
-                places = self.places(lanes, j, part)
+                places = _lying(self.count, lanes, j, part)
                 if places:
                     total = self.load(j) if total == NONE else self.blended(total, self.load(j), places)
             return self.ordered(total, [(self.count * n + part) % lanes for n in range(lanes)])
@@ -188,17 +189,6 @@ class _Parts:
         halves = [self.zipped(32, words[j], words[j + 1], part >= 2) for j in (0, 2)]
         return self.zipped(64, halves[0], halves[1], part & 1 == 1)
 
-    def places(self, lanes: int, vector: int, part: int) -> int:
-        """Where in one of the vectors in memory, or in a chunk of it, of so many lanes, elements of a part are, as bits."""
-        return sum(1 << n for n in range(lanes) if (lanes * vector + n) % self.count == part)
-
-    def spread(self, lanes: int, part: int) -> list[int]:
-        """By the place where it is in one of them, the number of an element of a part: of an odd number of vectors they are all at different ones."""
-        order = [0] * lanes
-        for n in range(lanes):
-            order[(self.count * n + part) % lanes] = n
-        return order
-
     def grouped(self, value: int) -> int:
         """The elements of each vector next to each other in every chunk."""
         lanes = 8 * _CHUNK // self.type_.bits
@@ -209,12 +199,12 @@ class _Parts:
         bits = self.type_.bits
         lanes = 8 * _CHUNK // bits
         if self.count & 1:
-            spread = [self.ordered(value, self.spread(lanes, part)) for part, value in enumerate(values)]
+            spread = [self.ordered(value, _spread(self.count, lanes, part)) for part, value in enumerate(values)]
             made = []
             for j in range(self.count):
                 total = NONE
                 for part, value in enumerate(spread):
-                    places = self.places(lanes, j, part)
+                    places = _lying(self.count, lanes, j, part)
                     if places:
                         total = value if total == NONE else self.blended(total, value, places)
                 made.append(total)
@@ -265,20 +255,48 @@ class _Parts:
             made = self.f.register(type_)
             self.emit(Instr(ops.LOAD_AT, type_, made, list(self.where), 0, self.instr.line, VOID, self.mem(number * type_.size, type_.size)))
             vectors.append(made)
-        lanes = type_.lanes
-        if self.count == 4:
-            # Lanes of two parts next to each other, of half the vectors each: what the other part of them takes as well.
-            low = part & 2
-            halves = [self.chosen(vectors[at], vectors[at + 1], [4 * n + p for p in (low, low + 1) for n in range(lanes // 2)]) for at in (0, 2)]
-            return self.chosen(halves[0], halves[1], [lanes * half + (part & 1) * (lanes // 2) + n for half in range(2) for n in range(lanes // 2)])
-        if self.count > 3:
+        return self.taken(vectors, part)
+
+    def taken(self, vectors: list[int], part: int) -> int:
+        """The elements of one part of those that lie in vectors in turn: of an even number those of every second part first, two by two, which other parts share."""
+        count = len(vectors)
+        lanes = self.type_.lanes
+        if count == 1:
+            return vectors[0]
+        if count & 1 == 0:
+            order = [2 * n + (part & 1) for n in range(lanes)]
+            return self.taken([self.chosen(vectors[at], vectors[at + 1], order) for at in range(0, count, 2)], part // 2)
+        if count == 3:
+            return self.gathered(vectors, [divmod(count * n + part, lanes) for n in range(lanes)])
+        total = NONE
+        for number, vector in enumerate(vectors):
+            places = _lying(count, lanes, number, part)
+            if places:
+                total = vector if total == NONE else self.selected(total, vector, places)
+        return self.numbered(total, [(count * n + part) % lanes for n in range(lanes)])
+
+    def in_turn(self, values: list[int]) -> list[int]:
+        """Vectors whose elements are those of some values in turn."""
+        count = len(values)
+        lanes = self.type_.lanes
+        if count == 1:
+            return values
+        if count & 1 == 0:
+            even, odd = self.in_turn(values[::2]), self.in_turn(values[1::2])
+            orders = [[first + n + other * lanes for n in range(lanes // 2) for other in range(2)] for first in (0, lanes // 2)]
+            return [self.chosen(even[number // 2], odd[number // 2], orders[number & 1]) for number in range(count)]
+        if count == 3:
+            return [self.gathered(values, [((number * lanes + n) % count, (number * lanes + n) // count) for n in range(lanes)]) for number in range(count)]
+        spread = [self.numbered(value, _spread(count, lanes, part)) for part, value in enumerate(values)]
+        made = []
+        for number in range(count):
             total = NONE
-            for number, vector in enumerate(vectors):
-                places = self.places(lanes, number, part)
-                if places:
-                    total = vector if total == NONE else self.selected(total, vector, places)
-            return self.numbered(total, [(self.count * n + part) % lanes for n in range(lanes)])
-        return self.gathered(vectors, [divmod(self.count * n + part, lanes) for n in range(lanes)])
+            for part, value in enumerate(spread):
+                own = _lying(count, lanes, number, part)
+                if own:
+                    total = value if total == NONE else self.selected(total, value, own)
+            made.append(total)
+        return made
 
     def numbered(self, value: int, lanes: list[int]) -> int:
         """Lanes of a vector by their numbers."""
@@ -288,34 +306,8 @@ class _Parts:
     def store_whole(self, values: list[int]) -> None:
         """Store all vectors."""
         type_ = self.of(self.type_.bits)
-        lanes = type_.lanes
-        if self.count == 4:
-            self.store_fours(values)
-            return
-        if self.count > 3:
-            spread = [self.numbered(value, self.spread(lanes, part)) for part, value in enumerate(values)]
-            for number in range(self.count):
-                total = NONE
-                for part, value in enumerate(spread):
-                    own = self.places(lanes, number, part)
-                    if own:
-                        total = value if total == NONE else self.selected(total, value, own)
-                self.put(type_, total, number)
-            return
-        for number in range(self.count):
-            places = [((number * lanes + n) % self.count, (number * lanes + n) // self.count) for n in range(lanes)]
-            self.put(type_, self.gathered(values, places), number)
-
-    def store_fours(self, values: list[int]) -> None:
-        """Store four vectors: by pairs, and by pairs of those."""
-        type_ = self.of(self.type_.bits)
-        lanes = type_.lanes
-        for half in range(2):
-            order = [lanes * k + half * (lanes // 2) + n for n in range(lanes // 2) for k in range(2)]
-            pairs = [self.chosen(values[at], values[at + 1], order) for at in (0, 2)]
-            for quarter in range(2):
-                places = [lanes * k + quarter * (lanes // 2) + 2 * n + m for n in range(lanes // 4) for k in range(2) for m in range(2)]
-                self.put(type_, self.chosen(pairs[0], pairs[1], places), 2 * half + quarter)
+        for number, vector in enumerate(self.in_turn(values)):
+            self.put(type_, vector, number)
 
     # --- less than a chunk a vector ---------------------------------------------------------------------------
 
@@ -376,9 +368,33 @@ def literal(f: Function, type_: Type, lanes: list[int], line: int, emit: Emit) -
     return made
 
 
+def _lying(count: int, lanes: int, vector: int, part: int) -> int:
+    """Where in one of so many vectors in memory, or in a chunk of it, of so many lanes, elements of a part are, as bits."""
+    return sum(1 << n for n in range(lanes) if (lanes * vector + n) % count == part)
+
+
+def _spread(count: int, lanes: int, part: int) -> list[int]:
+    """By the place where it is in one of them, the number of an element of a part: of an odd number of vectors they are all at different ones."""
+    order = [0] * lanes
+    for n in range(lanes):
+        order[(count * n + part) % lanes] = n
+    return order
+
+
 def _repeated(mask: int, length: int, lanes: int) -> int:
     """Bits of a chunk's lanes, for all lanes of a vector."""
     return sum((mask & (1 << length) - 1) << n for n in range(0, lanes, length))
+
+
+def deals(target: Any, type_: Type, count: int) -> bool:
+    """Whether elements are dealt out to so many vectors of a type, and stored from them."""
+    if type_.lanes < 2:
+        return False
+    if count <= 4:
+        return type_.size >= 2
+    if count & 1:
+        return type_.size >= _CHUNK
+    return type_.bits == 64 and _chooses(target, type_)
 
 
 def _chooses(target: Any, type_: Type) -> bool:
@@ -389,7 +405,7 @@ def _chooses(target: Any, type_: Type) -> bool:
 
 
 def load_part(target: Any, f: Function, instr: Instr, emit: Emit) -> bool:
-    """``load_part2`` to ``load_part7``; what several of them load is shared."""
+    """``load_part2`` to ``load_part8``; what several of them load is shared."""
     if instr.type.size < 2 or instr.type.lanes < 2:
         return False
     parts = _Parts(f, instr, emit)
@@ -426,7 +442,7 @@ def stores_some(target: Any, type_: Type) -> bool:
 
 
 def store_parts(target: Any, f: Function, instr: Instr, emit: Emit) -> bool:
-    """``store_parts2`` to ``store_parts7``, and ``store_some``."""
+    """``store_parts2`` to ``store_parts8``, and ``store_some``."""
     if instr.type.size < 2 or instr.type.lanes < 2 or (instr.op in _STORES_SOME and not stores_some(target, instr.type)):
         return False
     parts = _Parts(f, instr, emit, pairs=not target.mask_registers and instr.type.size == 2 * _CHUNK)

@@ -309,7 +309,7 @@ class X86(Target):
         return not self.mask_registers and source.size > 16 and source.is_integer and source.bits in (16, 32) and type_.is_integer and type_.bits < source.bits
 
     def interleaves(self, type_: Type, count: int) -> bool:
-        return count in ops.LOAD_PART and type_.lanes >= 2 and type_.size >= (2 if count <= 4 else 16)
+        return interleaved.deals(self, type_, count)
 
     def stores_some(self, type_: Type) -> bool:
         # Under masks, which take no longer on Zen 4, of bytes either (measured: 0.59 ns for 64 bytes in both cases, where VPMASKMOVD takes 6.5).
