@@ -201,4 +201,22 @@ def test_text_with_results_that_there_are_not_is_refused(lines: str, message: st
 def test_a_part_that_there_is_not_is_refused() -> None:
     with pytest.raises(VerifyError, match="there is no part 2 of 2"):
         verify(parse("function f(%p: ptr)\n  %a = load_part2.f32x4 2, [%p]\n  ret\nend\n"))
-    assert [op.parts for op in (*ops.LOAD_PART.values(), *ops.LOAD_PARTS.values(), *ops.STORE_PARTS.values())] == [2, 3, 4, 5, 6, 7, 8, 2, 3, 4, 2, 3, 4, 5, 6, 7, 8]
+    assert [op.parts for op in (*ops.LOAD_PART.values(), *ops.LOAD_PARTS.values(), *ops.STORE_PARTS.values())] == [
+        2,
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+        2,
+        3,
+        4,
+        2,
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+    ]

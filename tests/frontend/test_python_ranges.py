@@ -77,6 +77,10 @@ SOURCES = {
         4,
         "def f(u, v):\n    for i in range(9, len(u) - 10):\n        for k in range(-4, 5):\n            y = i + k\n            if k + i > 30 or y % 2 == 1:\n                continue\n            for j in range(12):\n                for m in range(12):\n                    u[i] += v[y + j // 2] * u[m // 3 + i] % 7\n            u[i] %= 50\n",
     ),
+    "a sieve": (
+        1,  # (and a while loop)
+        "def f(u, v):\n    for k in range(2, 40):\n        if u[k] > 9:\n            for j in range(k * k, len(u), k):\n                u[j] = v[k]\n",
+    ),
     "it is converted": (
         2,
         "def f(u, v):\n    s = i64(v[0])\n    for k in range(9):\n        for i in range(len(u)):\n            s += i64(k * 2 + 1)\n            u[i] += v[i]\n    v[1] = s % 40\n",
@@ -90,6 +94,7 @@ KEPT = {
     "a variable gets another type": "def f(u, v):\n    s = len(u)\n    for k in range(4):\n        for i in range(len(u)):\n            u[i] += v[i]\n        s = s * 0.5\n    u[0] = s > 3\n",
     "a step": "def f(u, v):\n    for k in range(1, 5):\n        for i in range(len(u)):\n            for j in range(0, 9, k):\n                u[j] += v[i]\n",
     "a number inside is narrow elsewhere": "def f(u, v):\n    for k in range(12):\n        for i in range(len(u) - 30):\n            for j in range(2):\n                u[i] += v[j]\n        j = v[0] % 3\n        u[j + k] += 1\n",
+    "a step of nothing": "def f(u, v):\n    for k in range(4):\n        for i in range(len(u)):\n            u[i] += v[i]\n        for j in range(0, 9, k + 1):\n            u[j] += v[j]\n",
     "it is converted by a function": "def f(u, v):\n    for k in range(4):\n        for i in range(len(u)):\n            u[i] += half(k)\n",
     "a sum of Python's numbers": "def f(u, v):\n    n = 3\n    for k in range(4):\n        m = n + k\n        for i in range(len(u)):\n            u[i] += m\n",
     "a sum of Python's numbers, compared": "def f(u, v):\n    n = 3\n    for k in range(4):\n        for i in range(len(u)):\n            if k + n > 4:\n                u[i] += v[i]\n",

@@ -347,14 +347,18 @@ def _name_of(target: Target) -> str:
 
 
 def _stepping(s: Staging, stmt: For, spec: Range) -> int:
-    """A range whose step is known at run time only: a while loop."""
+    """A range whose step is known at run time only: a while loop.
+
+    Whether it counts down is asked once: of numbers whose bits are all turned round the lesser is the greater.
+    """
     emitter = s.emitter
     if not isinstance(stmt.target, NameTarget):
         emitter.fail("`for` over lw.range takes one name")
     lo = emitter.index(spec.lo, "a bound of lw.range")
     hi = emitter.snapshot(emitter.index(spec.hi, "a bound of lw.range"))
     step = emitter.snapshot(emitter.index(spec.step, "the step of lw.range"))
-    up = emitter.value(ops.GT, I64, [step.operand, emitter.f.const(I64, 0)], BOOL)
+    ones = None if _counts_up(s, step.operand) else emitter.value(ops.SHR, I64, [(step - 1).operand, emitter.f.const(I64, 63)], I64)
+    last = hi if ones is None else emitter.snapshot(hi ^ ones)
     bound = s.values_of(stmt.writes)
     loop = LoopState("runtime", stmt, s.act, bound)
     made = carry(s, loop)
@@ -369,7 +373,7 @@ def _stepping(s: Staging, stmt: For, spec: Range) -> int:
         loop.exit = emitter.open(ops.BLOCK, VOID, [])
     emitter.open(ops.WHILE, VOID, [])
     current = Value(emitter, counter, I64)
-    going = emitter.select(up, current < hi, current > hi)
+    going = (current if ones is None else current ^ ones) < last
     emitter.emit(ops.DO, VOID, [going.operand])
     inner = len(emitter.branches)
     loop.next = emitter.open(ops.BLOCK, VOID, [])
@@ -382,6 +386,16 @@ def _stepping(s: Staging, stmt: For, spec: Range) -> int:
     close(s)
     emitter.active.discard(counter)
     return finish(s, stmt, loop, made, bound, True, branches)
+
+
+def _counts_up(s: Staging, step: int) -> bool:
+    """Whether a step is the index of a loop that begins above 0 and counts up."""
+    f = s.emitter.f
+    for opener in s.emitter.brackets:
+        if opener.op is ops.FOR and opener.dst == step:
+            lo, _, by = opener.args
+            return lo < 0 and f.const_values[~lo] > 0 and f.const_values[~by] > 0
+    return False
 
 
 def _runtime_while(s: Staging, stmt: While) -> int:

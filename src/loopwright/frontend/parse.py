@@ -181,6 +181,7 @@ class _Counting(ast.NodeVisitor):
         stored: the arrays in which the name is stored.
         typed: the other names of sums, products and comparisons with the numbers, one of which has to have a type, so that these have one, too.
         converted: what such are converted by.
+        steps: of ranges, in which a number is.
     """
 
     def __init__(self, name: str) -> None:
@@ -193,6 +194,7 @@ class _Counting(ast.NodeVisitor):
         self.stored: set[str] = set()
         self.typed: list[set[str]] = []
         self.converted: list[ast.expr] = []
+        self.steps: list[ast.expr] = []
         self.inside: list[str] = []
 
     def visit_Name(self, node: ast.Name) -> None:
@@ -251,9 +253,9 @@ class _Counting(ast.NodeVisitor):
         ):
             self.generic_visit(node)
             return
-        # (A step of 0 is an error while compiling.)
         for step in call.args[2:]:
-            self.visit(step)
+            if self.counts(step, False):
+                self.steps.append(step)
         bounds = [self.counts(bound, False) for bound in call.args[:2]]
         if any(bounds):
             self.numbers.add(target.id)
@@ -463,6 +465,7 @@ class _Parser:
                 made.stored = counting.stored
                 made.typed = counting.typed
                 made.converted = counting.converted
+                made.steps = counting.steps
                 made.counters = _counters(node.body)
         self.gather(made, made.body)
         made.reads |= reads

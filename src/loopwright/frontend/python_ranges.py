@@ -34,6 +34,8 @@ MANY_ACCESSES: Final = 250
 FEWEST: Final = 3
 #: The same, of those whose number is an index: columns of a few, say, which may be accessed together.
 FEWEST_INDICES: Final = 9
+#: The same, of those whose number is a step: lanes have elements that are a known few apart.
+FEWEST_STEPS: Final = 32
 #: The same, of a loop that is left before its end.
 FEWEST_LEFT: Final = 5
 #: Loops that were to do the same at run time and do not are unrolled up to so many iterations.
@@ -93,6 +95,8 @@ def counts_only(s: Staging, stmt: For, numbers: range, left: bool = False, many:
     ):
         return False
     env = s.act.env
+    if stmt.steps and (len(numbers) < FEWEST_STEPS or any(_is_nothing(step, name, numbers, env) for step in stmt.steps)):
+        return False
     for indexed in stmt.indexed:
         array = env.get(indexed)
         if not isinstance(array, StagedArray) or (array.array.size and not many):
@@ -116,6 +120,18 @@ def counts_only(s: Staging, stmt: For, numbers: range, left: bool = False, many:
 def hands_on_numbers(s: Staging, stmt: LoopStmt) -> bool:
     """Whether what a loop hands on from one iteration to the next, or to what is behind it, has a type, or counts how often it has run."""
     return RESULT not in stmt.writes and not stmt.continues and _hands_on(stmt, s.act.env, "", True) and not _has_effects(stmt.body)
+
+
+def _is_nothing(step: ast.expr, name: str, numbers: range, env: dict[str, Any]) -> bool:
+    """Whether a step may be 0, which is an error while compiling, for some number."""
+    known = {part.id: env.get(part.id) for part in ast.walk(step) if isinstance(part, ast.Name)}
+    if len(numbers) > MANY or not all(each == name or type(value) is int for each, value in known.items()):
+        return True
+    code = compile(ast.Expression(step), "", "eval")
+    try:
+        return any(eval(code, {**known, name: number}) == 0 for number in numbers)
+    except ZeroDivisionError:
+        return True
 
 
 def _converts(by: ast.expr, env: dict[str, Any]) -> bool:
