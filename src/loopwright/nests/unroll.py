@@ -258,6 +258,9 @@ def last_multiple(f: Function, lo: int, hi: int, unit: int, line: int, out: list
 
     Nothing here overflows: the count of elements fits 64 bits without a sign, and is 0 where ``hi`` is below ``lo``.
     """
+    if lo < 0 and hi < 0:
+        begin, count = int(f.const_values[~lo]), max(int(f.const_values[~hi]) - int(f.const_values[~lo]), 0)
+        return f.const(I64, begin + count - count % unit)
 
     def emit(op: ops.Op, name: str, a: int, b: int) -> int:
         made = f.register(I64, name)

@@ -40,6 +40,9 @@ from loopwright.vectors.side_by_side import in_any_order, shared_loops, vectors_
 STENCIL_LOADS: Final = 3
 #: A total in an inner loop that loads more than once a step is in so many parts at most.
 SHORT_TOTALS: Final = 4
+#: A loop of so few vectors, and of so few instructions for all of them, runs once.
+FEW_STEPS: Final = 4
+FEW_INSTRUCTIONS: Final = 48
 #: Bytes of the frame that the buffers of one remainder may take.
 MOST_PIECES: Final = 256
 
@@ -191,6 +194,11 @@ class _Split:
         hi = read_once(f, hi, self.line, out)
         lo = read_once(f, lo, self.line, out)
         known = lo < 0 and hi < 0
+        if known and not loop.accumulators and loop.unroll == 0 and not has_loops(self.body) and not repeats(self.body):
+            # (A few vectors have no need of a loop.)
+            steps = (int(f.const_values[~hi]) - int(f.const_values[~lo])) // step
+            if unroll < steps <= FEW_STEPS and steps * len(self.body) <= FEW_INSTRUCTIONS:
+                unroll = steps
         if not self.nested and unroll > 1 and target.aligned_lines and not loop.whole and not known:
             found = first_access(f, self.head, self.body)
             if found is not None:

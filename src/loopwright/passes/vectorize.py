@@ -361,6 +361,8 @@ def _split(
         stop = VectorLoop(f, target, shapes, leaves, span, out, True, carried=carried, bits=bits).write()
     if rows is not None:
         stop = in_powers(f, target, shapes, leaves, span, stop, rows.bits, out)
+    if stop < 0 and hi < 0 and f.const_values[~stop] >= f.const_values[~hi]:
+        return
     out.append(Instr(ops.FOR, head.type, index, [stop, hi, head.args[2]], 0, line))
     _keep_scalar(rest)
     out.extend(rest)
