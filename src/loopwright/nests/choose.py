@@ -129,13 +129,15 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     if f.code is not written:
         found = nests(f)
         written = f.code
-    for index, step in cut_rows.run(f, [nest for nest in found if nest.loops[0].index not in beside], target, core, beside).items():
+    listed_first = listed.run(f, [nest for nest in found if nest.loops[0].index not in beside], target, beside)
+    for index, step in listed_first.items():
         out.setdefault(index, []).append(step)
     if f.code is not written:
         found = nests(f)
         written = f.code
-    listed_first = listed.run(f, [nest for nest in found if nest.loops[0].index not in beside], target, beside)
-    for index, step in listed_first.items():
+    for index, step in cut_rows.run(
+        f, [nest for nest in found if nest.loops[0].index not in beside and nest.loops[0].index not in listed_first], target, core, beside
+    ).items():
         out.setdefault(index, []).append(step)
     if f.code is not written:
         found = nests(f)

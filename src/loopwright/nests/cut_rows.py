@@ -10,7 +10,8 @@
         s = s + a[i, j + w] - a[i, j]        s = kept[i - first]
                                              for j: b[i, j] = s; s = s + a[i, j + w] - a[i, j]
 
-So is one that looks up with what an inner loop has found, and changes what it finds: all of a block are found first, in lanes, and then is stored what they lead to, row by row::
+So is one that looks up with what an inner loop has found, and changes what it finds, or of which much else comes before it stores or hands something on: all of a block are found first, in lanes, and then is stored
+what they lead to, row by row::
 
     for i = 0, n                         for first = 0, n, 64
       for k: … at = k                      for i = first, min(first + 64, n): for k: … at = k; kept[i - first] = at
@@ -98,7 +99,7 @@ def _holds_several(nest: Nest, loop: NestLoop) -> bool:
 
 
 def _looked_up_behind(nest: Nest, loop: NestLoop) -> int:
-    """Where a loop first accesses an array to which it stores at elements that it looks up, if that is behind the first loop in it, or behind much else; -1 where it is not."""
+    """Where a loop first accesses an array to which it stores at elements that it looks up, or begins with what has to stay in order, if that is behind the first loop in it, or behind much else; -1 where it is not."""
     own = [access for access in nest.accesses if loop.head < access.position < loop.end]
     arrays = {
         access.array
@@ -107,9 +108,36 @@ def _looked_up_behind(nest: Nest, loop: NestLoop) -> int:
     }
     first = min([access.position for access in own if access.array in arrays], default=-1)
     inside = [other for other in nest.loops if other.parent is loop]
+    handed_on = _handed_on(nest, loop)
+    if first < 0 and (inside or not handed_on):
+        return -1
+    first = _in_order_from(nest, loop, first if first >= 0 else loop.end, handed_on)
     before = nest.f.code[loop.head + 1 : max(first, 0)]
     behind = inside[0].end < first if inside else len(before) > MUCH or any(instr.op in LONG for instr in before)
     return first if behind else -1
+
+
+def _handed_on(nest: Nest, loop: NestLoop) -> set[int]:
+    """The variables that a loop hands on to its next iteration, but for totals in any order."""
+    f = nest.f
+    free = set(own_variables(nest, loop)).union([scalar.variable for scalar in scalars(nest) if scalar.loop is loop and any_order(f, scalar)])
+    return {instr.dst for instr in f.code[loop.head + 1 : loop.end] if instr.dst >= 0 and f.variable[instr.dst]} - free
+
+
+def _in_order_from(nest: Nest, loop: NestLoop, end: int, handed_on: set[int]) -> int:
+    """Where, in front of a position, a loop first stores, or mentions a variable that it hands on to its next iteration; where the branch or loop begins that this is in."""
+    f = nest.f
+    depth = 0
+    begins = -1
+    for k in range(loop.head + 1, loop.end):
+        instr = f.code[k]
+        if instr.op.effect == ops.CONTROL:
+            if depth == 0:
+                begins = k
+            depth += (1 if instr.op.opens else 0) - (1 if instr.op.closes else 0)
+        if k == end or instr.op is ops.STORE or instr.dst in handed_on or any(a in handed_on for a in instr.args):
+            return begins if depth else k
+    return -1
 
 
 class _Cut:
@@ -270,7 +298,7 @@ class _Behind(_Cut):
         first: where it first accesses an array that it looks up in and stores to.
     """
 
-    WHERE: ClassVar[str] = "behind the loops in it"
+    WHERE: ClassVar[str] = "in front of what stays in order"
 
     def __init__(self, nest: Nest, loop: NestLoop, first: int) -> None:
         super().__init__(nest, loop)
@@ -282,7 +310,10 @@ class _Behind(_Cut):
         if not target.vector_bits:
             return False
         units = units_of(nest, loop)
-        start = next(unit.start for unit in units if unit.start <= self.first < unit.end)
+        start = next((unit.start for unit in units if unit.start <= self.first < unit.end), self.first)
+        while start - 1 > loop.head and self.f.code[start - 1].op.pure and self.f.types[self.f.code[start - 1].dst] is BOOL:
+            # (Truth values are not kept.)
+            start -= 1
         self.loops = [[unit.loop for unit in units if unit.loop is not None and (unit.start < start) is before] for before in (True, False)]
         self.starts.insert(1, start)
         return self.in_order(dependences(nest)) and self.hands_on(units, scalars(nest))
