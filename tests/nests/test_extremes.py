@@ -249,6 +249,30 @@ def test_by_where_it_is(name: str, comparison: str, turned: bool) -> None:
             np.testing.assert_array_equal(out[0], best)
 
 
+@pytest.mark.parametrize(("place", "lanes"), [("len(x) - 1", True), ("(n + 1) // 2", True), ("i // 64", False), ("m[1]", False)])
+def test_where_it_is_in_a_row_that_is_computed(place: str, lanes: bool) -> None:
+    """What the loop computes for both sides is computed in front of it as well, unless it hangs on where the loop is."""
+    source = f"""def search(x, out, m):
+    n = len(x) - 2
+    at = lw.i64(0)
+    for i in lw.range(1, x.shape[1]):
+        if x[{place}, i] < x[{place}, at]:
+            at = i
+    out[0] = at
+    return at
+"""
+    searched = kernel(source)
+    space: dict[str, Any] = {"lw": type("Plain", (), {"i64": int, "range": range})}
+    exec(source, space)  # noqa: S102 (the source above)
+    for columns in (1, 2, 30, 130, 700):
+        x = np.random.default_rng(columns).integers(0, 100, (12, columns)).astype(np.float64)
+        out, m = np.zeros(1, np.int64), np.array([3, 7, 5])
+        # (Whatever is in registers.)
+        for _ in range(3):
+            assert searched(x, out, m) == space["search"](x, out.copy(), m), (place, columns)
+    assert (" lanes" in searched.compile(x, out, m, target="x86-64-v3", keep=True).ir("nests")) == lanes
+
+
 def test_pivots_and_exchanges() -> None:
     source = """def search(x, out):
     n = len(out)
@@ -285,6 +309,8 @@ def test_pivots_and_exchanges() -> None:
         "if x[i] + x[at] < x[at] + x[at]: at = i",
         # the place is read besides
         "if x[i] < x[at] + at: at = i",
+        # where the loop is, is on both sides
+        "if x[(i + i) // 2] < x[(i + at) // 2]: at = i",
         # it is written elsewhere, too
         "if x[i] < x[at]: at = i\n        at = lw.min(at, 7)",
         # what is stored changes what is there

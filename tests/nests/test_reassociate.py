@@ -268,3 +268,31 @@ def test_a_sum_goes_on_where_a_variable_has_got_it() -> None:
     right, wide = re.search(r"(%\d+) = shr.i64", text), re.search(r"(%\d+) = convert.i64.u8", text)
     assert right and wide
     assert re.search(rf"add.i64 ({right[1]}, {wide[1]}|{wide[1]}, {right[1]})", text)
+
+
+#: Updates of ``s`` in which it is twice, and after how many operations it is known again.
+TWICE = {
+    "s += T(0.25) * (x[i] - s)": 1,
+    "s = s + (x[i] - s) * T(0.25)": 1,
+    "s -= (s - x[i]) * k": 1,
+    "s += k * (T(0.5) - s + x[i])": 1,
+    "s = x[i] - s - T(0.25) * s": 1,
+    "s = T(0.125) * s - s": 1,
+    "s = s - T(0.25) * s - T(0.125) * s": 1,
+    "s += x[i] * (y[i] - s)": 2,
+}
+
+
+@pytest.mark.parametrize("update", TWICE)
+def test_a_variable_that_is_in_two_terms_is_in_one(update: str) -> None:
+    source = f"def nest(x, y, z):\n    s = T(0.5)\n    k = y[0]\n    for i in lw.range(x.shape[0]):\n        {update}\n        z[i] = s\n"
+    rng = np.random.default_rng(1)
+    x, y, z, wanted = rng.random(50), rng.random(50), np.zeros(50), np.zeros(50)
+    fast = lw.kernel(source=source, fastmath=True)(written(source, "xyz"))
+    lw.kernel(source=source, nests="off")(written(source, "xyz"))(x, y, wanted)
+    fast(x, y, z)
+    np.testing.assert_allclose(z, wanted, rtol=1e-12)
+    text = str(fast.compile(x, y, z, target="x86-64-v3").ir("nests"))
+    last = text.split("= for ")[-1].split("store.f64")[0]
+    # It is read once, in a product.
+    assert (len(re.findall(r"%s,|, %s(?![\w.])", last)) == 1 and "mul.f64 %s, " in last) == (TWICE[update] == 1), last

@@ -37,7 +37,7 @@ from loopwright.frontend.variables import assign, carry, release
 from loopwright.frontend.walks import Elements, Walk, walk_through
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
-from loopwright.types import BOOL, I64, VOID
+from loopwright.types import I64, VOID
 
 __all__ = ["stage_for", "stage_range", "stage_while"]
 

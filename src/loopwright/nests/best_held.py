@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
-from loopwright.nests.unroll import clone
+from loopwright.nests.unroll import clone, slice_of
 from loopwright.types import BOOL, I64, VOID
 
 __all__ = ["held", "straight"]
@@ -81,7 +81,7 @@ def _alike(made: dict[int, Instr], own: int, other: int, index: int, place: int)
 def _rewritten(
     f: Function, head: Instr, computed: list[Instr], arm: list[Instr], compared: Instr, sides: tuple[int, int], place: int
 ) -> tuple[list[Instr], int] | None:
-    """The loop with the best in a variable; None where what is computed from the place is read elsewhere."""
+    """The loop with the best in a variable; None where what is computed from the place is read elsewhere, or hangs on where the loop is as well."""
     own, other = compared.args[sides[0]], compared.args[sides[1]]
     from_place = {place}
     moved: list[Instr] = []
@@ -90,6 +90,9 @@ def _rewritten(
             from_place.add(instr.dst)
             moved.append(instr)
     if other == place or other not in from_place or own in from_place or any(a in from_place for instr in arm for a in instr.args):
+        return None
+    in_front = slice_of(computed, {other})
+    if any(head.dst in instr.args for instr in in_front):
         return None
     type_ = f.types[other]
     line = head.line
@@ -101,7 +104,7 @@ def _rewritten(
         Instr(ops.IF, VOID, NONE, [some], 0, line),
     ]
     names: dict[int, int] = {}
-    clone(f, moved, names, before)
+    clone(f, in_front, names, before)
     before.append(Instr(ops.COPY, type_, best, [names[other]], 0, line))
     before.append(Instr(ops.END, VOID, NONE, [], 0, line))
     asked = compared.copy()

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Final
 
 from loopwright.ir import ops
-from loopwright.ir.function import Function, Instr
+from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.half_floats import is_half
 from loopwright.ir.loops import IS_LOOP, LEAVES
 from loopwright.ir.ops import Op
@@ -86,6 +86,10 @@ def _shorten(nest: Nest, loop: NestLoop, variables: set[int]) -> None:
     for _ in range(len(body)):
         if not _step(f, body, _Arrivals(f, body, variables)):
             break
+    if f.options.fastmath:
+        for k in range(len(body) - 1, -1, -1):
+            if body[k].op in _SUMS and body[k].type.is_float and not is_half(body[k].type):
+                _collected(f, body, k, variables)
     f.code = [*f.code[: loop.head + 1], *body, *f.code[loop.end :]]
 
 
@@ -284,6 +288,109 @@ def _distributed(f: Function, body: list[Instr], at: int, k: int, place: int, ar
     body[k : k + 1] = [*made, Instr(first.op, second.type, second.dst, terms, 0, second.line)]
     del body[at]
     return True
+
+
+def _collected(f: Function, body: list[Instr], k: int, variables: set[int]) -> None:
+    """Rewrite the sum at ``k`` if it has a variable in two terms, once as a product with what is the same in all iterations: ``v + (x - v * c)`` as ``x + v * (1 - c)``, which is waited for by one operation.
+
+    So is a mean that decays, written as a difference: ``v += c * (x - v)``.
+    """
+    uses: dict[int, int] = {}
+    made: dict[int, int] = {}
+    for n, instr in enumerate(body):
+        for a in instr.args:
+            uses[a] = uses.get(a, 0) + 1
+        if n < k:
+            if instr.op.effect == ops.CONTROL:
+                made.clear()
+            elif instr.dst >= 0:
+                made[instr.dst] = n
+    whole = body[k]
+    type_, line = whole.type, whole.line
+    terms: list[tuple[int, bool]] = []  # what is added, and what is taken away
+    parts: list[int] = []  # the sums inside
+
+    def gather(operand: int, minus: bool) -> None:
+        at = made.get(operand, -1)
+        if at >= 0 and body[at].op in _SUMS and body[at].type is type_ and uses[operand] == 1 and not f.variable[operand]:
+            parts.append(at)
+            gather(body[at].args[0], minus)
+            gather(body[at].args[1], minus != (body[at].op is ops.SUB))
+        else:
+            terms.append((operand, minus))
+
+    gather(whole.args[0], False)
+    gather(whole.args[1], whole.op is ops.SUB)
+    for variable in sorted(variables):
+        alike: list[tuple[int, bool]] = []
+        factors: list[int] = []  # of these, what the variable is multiplied by
+        for term in terms:
+            factor = f.const(type_, 1.0) if term[0] == variable else _factor(f, body, made, uses, term[0], variable)
+            if factor is not None:
+                alike.append(term)
+                factors.append(factor)
+        first = min([*parts, *[made[operand] for operand, _ in alike if operand in made], k])
+        if len(alike) < 2 or any(_changes(f, body, a, first, k) for a in (variable, *[operand for operand, _ in terms])):
+            continue
+        out: list[Instr] = []
+        together = NONE
+        for factor, (_, minus) in zip(factors, alike, strict=True):
+            together = _both(f, together, factor, minus, whole, out)
+        scaled = f.register(type_, "")
+        out.append(Instr(ops.MUL, type_, scaled, [variable, together], 0, line))
+        # (What is added comes first, so that there is something to take away from.)
+        _add_up(f, sorted([term for term in terms if term not in alike], key=_taken_away), scaled, whole, out)
+        body[k : k + 1] = out
+        for n in sorted({*parts, *[made[operand] for operand, _ in alike if operand != variable]}, reverse=True):
+            del body[n]
+        return
+
+
+def _factor(f: Function, body: list[Instr], made: dict[int, int], uses: dict[int, int], operand: int, variable: int) -> int | None:
+    """What a variable is multiplied by in a product that nothing else reads, if that is the same in all iterations; None for what is no such product."""
+    at = made.get(operand, -1)
+    if at < 0 or body[at].op is not ops.MUL or variable not in body[at].args or uses[operand] > 1 or f.variable[operand]:
+        return None
+    one, two = body[at].args
+    factor = two if one == variable else one
+    return None if factor in made or (factor >= 0 and f.variable[factor]) else factor
+
+
+def _both(f: Function, total: int, factor: int, minus: bool, whole: Instr, out: list[Instr]) -> int:
+    """A sum of factors, and one more, which may be taken away; computed while compiling where all are known."""
+    type_ = whole.type
+    if total == NONE and not minus:
+        return factor
+    op = ops.SUB if minus else ops.ADD
+    args = [f.const(type_, 0.0) if total == NONE else total, factor]
+    if args[0] < 0 and factor < 0:
+        folded = f.folded(op, type_, type_, args)
+        if folded is not None:
+            return folded
+    made = f.register(type_, "")
+    out.append(Instr(op, type_, made, args, 0, whole.line))
+    return made
+
+
+def _taken_away(term: tuple[int, bool]) -> bool:
+    return term[1]
+
+
+def _add_up(f: Function, terms: list[tuple[int, bool]], last: int, whole: Instr, out: list[Instr]) -> None:
+    """Append the sum of some terms, of which those that are taken away come last, and of ``last``, which is waited for, in the place of another sum."""
+    type_ = whole.type
+    total, minus = terms[0] if terms else (last, False)
+    for operand, less in terms[1:]:
+        both = f.register(type_, "")
+        # (Where all are taken away, so is their sum.)
+        out.append(Instr(ops.SUB if less != minus else ops.ADD, type_, both, [total, operand], 0, whole.line))
+        total = both
+    if not terms:
+        out.append(Instr(ops.COPY, type_, whole.dst, [last], 0, whole.line))
+    elif minus:
+        out.append(Instr(ops.SUB, type_, whole.dst, [last, total], 0, whole.line))
+    else:
+        out.append(Instr(ops.ADD, type_, whole.dst, [total, last], 0, whole.line))
 
 
 def _changes(f: Function, body: list[Instr], operand: int, at: int, k: int) -> bool:
