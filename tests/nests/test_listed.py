@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.machines import Runner, runners
 
 import loopwright as lw
-from tests.machines import Runner, runners
 
 DONE = "that its condition holds for listed first"
 

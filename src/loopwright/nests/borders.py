@@ -36,8 +36,8 @@ __all__ = ["run"]
 WIDEST: Final = 16
 #: So many loops of a nest are divided, of so many instructions at most.
 MOST: Final = 12
-LONGEST: Final = 250
-#: Where all parts of a loop would have more instructions together than that, a border is one part, whose conditions stay.
+LONGEST: Final = 500
+#: Where all parts of a loop would have more instructions together than that, a border is one part, whose conditions stay, and in which no other loop is divided.
 MOST_PARTS: Final = 300
 #: By comparison of an index and a place: where behind the place it changes.
 _CHANGES: Final[dict[Op, tuple[int, ...]]] = {ops.LT: (0,), ops.GE: (0,), ops.LE: (1,), ops.GT: (1,), ops.EQ: (0, 1), ops.NE: (0, 1)}
@@ -174,7 +174,8 @@ def _divide(nest: Nest, loop: NestLoop, found: list[_Border], left: set[int]) ->
     head = code[loop.head]
     low, high = _widths(found)
     places = sorted({place for border in found for place in border.changes})
-    if (len(places) + 1) * (loop.end - loop.head) > MOST_PARTS:
+    long = (len(places) + 1) * (loop.end - loop.head) > MOST_PARTS
+    if long:
         places = sorted({low, -high})
     starts = [0, *[place for place in places if place > 0]]
     ends = [*[place for place in places if place < 0], 0]
@@ -204,8 +205,12 @@ def _divide(nest: Nest, loop: NestLoop, found: list[_Border], left: set[int]) ->
         if changes(f, body):
             lo = computed(f, ops.ADD, head.args[0] if behind else head.args[1], f.const(I64, begin), head.line, out)
             hi = computed(f, ops.ADD, head.args[0] if up_to else head.args[1], f.const(I64, end), head.line, out)
+            since = len(out)
             index = append_loop(f, head, lo, hi, body, own, out)
             if not whole:
                 left.add(index)
+            if long and behind == up_to:
+                # (What is near the ends is not divided any further: there would be nine parts of two loops.)
+                left.update([instr.dst for instr in out[since:] if instr.op is ops.FOR])
     folded.part()
     f.code = out + code[loop.end + 1 :]

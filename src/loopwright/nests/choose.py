@@ -25,6 +25,7 @@ from loopwright.nests import (
     flattened,
     fusion,
     listed,
+    low_halves,
     previous,
     products_apart,
     quotients,
@@ -95,6 +96,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
         report: the ``Report`` that is told what is known of the nests, tried and done; None where nobody asks.
     """
     forget()
+    low_halves.run(f)
     out = written_out.run(f)
     shortcuts.run(f)
     flags.run(f)

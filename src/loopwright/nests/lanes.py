@@ -441,7 +441,7 @@ class _Body:
         """Whether an operation whose result differs by lane is done in lanes, by so many instructions at most."""
         if id(instr) in self.summed or id(instr) in self.wide:
             return True
-        return self._has(instr, most) and not any(self._of(a) == _AFFINE for a in instr.args)
+        return self._has(instr, most) and not (instr.type.bits < 64 and any(self._of(a) == _AFFINE for a in instr.args))
 
     def done_under_mask(self, load: Instr) -> bool:
         """Whether a load is one that lanes have where not all of them make it."""
