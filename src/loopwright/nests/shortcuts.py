@@ -22,6 +22,8 @@ __all__ = ["run"]
 
 #: An ``else`` with so many instructions is written down for each part of a condition.
 SHORT_ELSE: Final = 4
+#: How deep they are looked for in the arms of others.
+MOST_NESTED: Final = 8
 #: Parts of a condition.
 MOST_PARTS: Final = 6
 _BRANCHES: Final = frozenset((ops.BR, ops.BR_IF))
@@ -47,10 +49,17 @@ class _Choice:
 
 
 def run(f: Function) -> None:
-    """Rewrite those in loops."""
+    """Rewrite those in loops; after one those in its arms."""
+    for _ in range(MOST_NESTED):
+        if not _run(f):
+            break
+
+
+def _run(f: Function) -> bool:
+    """Rewrite the outermost that are left. Returns whether there were any."""
     code = f.code
     if not any(instr.op is ops.BLOCK for instr in code) or not any(IS_LOOP[instr.op.code] for instr in code):
-        return
+        return False
     partner = match(code)
     known: list[Nest] = []
     out: list[Instr] = []
@@ -60,7 +69,7 @@ def run(f: Function) -> None:
             if a >= 0:
                 uses[a] += 1
     depth = 0
-    k = 0
+    k = done = 0
     ends: set[int] = set()
     while k < len(code):
         instr = code[k]
@@ -78,7 +87,9 @@ def run(f: Function) -> None:
             continue
         out += made
         k = choice.end + 1
+        done += 1
     f.code = out
+    return done > 0
 
 
 def _choice(code: list[Instr], partner: list[int], start: int) -> _Choice | None:
@@ -175,63 +186,99 @@ def _inside(f: Function, choice: _Choice, known: list[Nest]) -> bool:
 
 
 class _Truth:
-    """A condition's parts joined by operations."""
+    """What holds where code goes on: an operation on truth values that is made when it is known that it is asked for.
 
-    __slots__ = ("f", "labels", "out")
+    Attributes:
+        op: AND, OR, NOT; COPY of what is in ``register``.
+        operands: what it is made of.
+        register: where it is, once that has been made.
+    """
 
-    def __init__(self, f: Function) -> None:
-        self.f = f
-        self.out: list[Instr] = []
-        self.labels: list[int] = []  # by open block, what holds where it was left, or NONE
+    __slots__ = ("op", "operands", "register")
 
-    def join(self, op: ops.Op, a: int, b: int, line: int) -> int:
-        if NONE in (a, b):
-            return b if a == NONE else a
-        made = self.f.register(BOOL, "")
-        self.out.append(Instr(op, BOOL, made, [a, b], 0, line))
-        return made
+    def __init__(self, op: ops.Op, operands: list[_Truth], register: int = NONE) -> None:
+        self.op = op
+        self.operands = operands
+        self.register = register
+
+    def other(self, operand: _Truth, op: ops.Op) -> _Truth | None:
+        """What it is made of besides an operand, by such an operation; None where it is not."""
+        if self.op is op and operand in self.operands:
+            return self.operands[1] if self.operands[0] is operand else self.operands[0]
+        return None
+
+    def emit(self, f: Function, line: int, out: list[Instr]) -> int:
+        """Where it is."""
+        if self.register == NONE:
+            args = [operand.emit(f, line, out) for operand in self.operands]
+            self.register = f.register(BOOL, "")
+            out.append(Instr(self.op, BOOL, self.register, args, 0, line))
+        return self.register
+
+
+#: What always holds, and what never does.
+_ALWAYS: Final = _Truth(ops.COPY, [])
+_NEVER: Final = _Truth(ops.COPY, [])
+
+
+def _not(a: _Truth) -> _Truth:
+    return a.operands[0] if a.op is ops.NOT else _Truth(ops.NOT, [a])
+
+
+def _joined(op: ops.Op, a: _Truth, b: _Truth) -> _Truth:
+    """Both, or one of them."""
+    neutral, absorbing = (_ALWAYS, _NEVER) if op is ops.AND else (_NEVER, _ALWAYS)
+    if a is neutral or b is absorbing or a is b:
+        return b
+    return a if b is neutral or a is absorbing else _Truth(op, [a, b])
+
+
+def _either(asked: _Truth, then: _Truth, otherwise: _Truth) -> _Truth:
+    """What holds where a branch is, by what holds where it leads and where it does not; as few operations as the parts of a condition that is joined by ``and`` and ``or`` have."""
+    for op in (ops.OR, ops.AND):
+        for one, two, part in ((then, otherwise, asked), (otherwise, then, _not(asked))):
+            more = one.other(two, op)
+            if more is not None:
+                # c ? x | y : y is y | c & x, and c ? x & y : y is y & (x | not c).
+                inside = _joined(ops.AND, part, more) if op is ops.OR else _joined(ops.OR, _not(part), more)
+                return _joined(op, inside, two)
+    if then is _ALWAYS or otherwise is _NEVER:
+        return _joined(ops.OR, asked, otherwise) if then is _ALWAYS else _joined(ops.AND, asked, then)
+    if then is _NEVER or otherwise is _ALWAYS:
+        return _joined(ops.AND, _not(asked), otherwise) if then is _NEVER else _joined(ops.OR, _not(asked), then)
+    return _joined(ops.OR, _joined(ops.AND, asked, then), _joined(ops.AND, _not(asked), otherwise))
 
 
 def _together(f: Function, choice: _Choice, yes: list[Instr], no: list[Instr], uses: list[int]) -> list[Instr]:
     """All parts evaluated, and one ``if``."""
-    truth = _Truth(f)
-    out = truth.out
-    opposites: dict[int, int] = {}
     asked = _asked(f, choice)
-    again: dict[int, Instr] = {}
-    here = NONE  # what holds at this place; NONE for what always does
-    line = f.code[choice.start].line
+    out: list[Instr] = []
+    truths: dict[int, _Truth] = {}
     for k in range(*choice.condition):
         instr = f.code[k]
-        op = instr.op
-        if op is ops.BLOCK:
-            truth.labels.append(NONE)
-        elif op is ops.END:
-            left = truth.labels.pop()
-            if here != NONE:
-                here = truth.join(ops.OR, here, left, instr.line)
-        elif op is ops.BR_IF:
-            holds = instr.args[0]
-            level = len(truth.labels) - 1 - instr.imm
-            if holds in again and level >= 0:
-                out.append(again[holds])
-            if level >= 0:
-                reached = truth.join(ops.AND, here, holds, instr.line)
-                truth.labels[level] = truth.join(ops.OR, truth.labels[level], reached, instr.line)
-            if level != 0:
-                # (What leaves the outermost block goes on behind it, as all that comes to its end does: nothing in between has to leave it out.)
-                opposite = opposites.get(holds, NONE)
-                if opposite == NONE:
-                    opposite = f.register(BOOL, "")
-                    out.append(Instr(ops.NOT, BOOL, opposite, [holds], 0, instr.line))
-                here = truth.join(ops.AND, here, opposite, instr.line)
-        elif instr.dst in asked and _only_opposite(instr, uses):
-            opposites[instr.dst] = instr.args[0]
-            again[instr.dst] = instr
-        else:
+        if instr.dst in asked and _only_opposite(instr, uses):
+            truths[instr.dst] = _not(truths.setdefault(instr.args[0], _Truth(ops.COPY, [], instr.args[0])))
+        elif instr.op.effect != ops.CONTROL:
             out.append(instr)
+    here = _ALWAYS
+    labels = [_NEVER]  # by open block, what holds behind it
+    for k in range(choice.condition[1] - 1, choice.condition[0] - 1, -1):
+        instr = f.code[k]
+        if instr.op is ops.END:
+            labels.append(here)
+        elif instr.op is ops.BLOCK:
+            labels.pop()
+        elif instr.op is ops.BR_IF:
+            holds = instr.args[0]
+            here = _either(truths.setdefault(holds, _Truth(ops.COPY, [], holds)), labels[-1 - instr.imm], here)
     # (A part that is True, as it is known while compiling: whatever the others are.)
-    return [*out, *(yes if here == NONE else _if(here, yes, no, line))]
+    if here is _ALWAYS:
+        return [*out, *yes]
+    if here is _NEVER:
+        return [*out, *no]
+    line = f.code[choice.start].line
+    condition = here.emit(f, line, out)
+    return [*out, *_if(condition, yes, no, line)]
 
 
 def _asked(f: Function, choice: _Choice) -> set[int]:
