@@ -625,7 +625,7 @@ class _Body:
             if id(instr) in apart or id(instr) in self.wide:
                 continue
             if instr.op is ops.LOAD or instr.op is ops.STORE:
-                found = max(found, room_for(self._apart(instr), f.arrays[instr.imm].element.bits))
+                found = max(found, room_for(self._apart(instr), f.arrays[instr.imm].element.bits, self.target))
             if instr.op is ops.LOAD and (f.arrays[instr.imm].data or instr.args[-1] in self.indices):
                 found = max(found, instr.type.bits)
                 continue

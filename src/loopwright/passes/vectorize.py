@@ -90,7 +90,7 @@ def run(f: Function, target: Target) -> None:
             # (What each step writes before it reads it is only named elsewhere as well, as in another version of the loop.)
             carried -= set(written_first(f, code[position + 1 : end]))
         found = carried_by(f, root, leaves, carried) if carried else None
-        shapes = Divergence(f, root, leaves, outside) if found is None else Divergence(f, root, leaves, outside, found.counters, found.sums)
+        shapes = Divergence(f, target, root, leaves, outside) if found is None else Divergence(f, target, root, leaves, outside, found.counters, found.sums)
         _find_bits(f, target, shapes, leaves)
         regular, ordered = _survey(f, target, shapes, leaves, root)
         if ordered or (carried and (found is None or not _carries(f, target, shapes, found))):
@@ -485,7 +485,7 @@ def _leave(f: Function, target: Target, span: tuple[int, int], first: dict[int, 
         limit = leaving.reach(lo, hi, front)
         opener = Instr(head.op, head.type, head.dst, [lo, limit, head.args[2]], 0, head.line, loop=head.loop)
         root, leaves, _ = tree([opener, *leaving.body(True), Instr(ops.END, VOID, NONE, [], 0, body[-1].line)], 0)
-        shapes = Divergence(f, root, leaves, {r for r in first if first[r] < span[0] or last[r] > span[1]})
+        shapes = Divergence(f, target, root, leaves, {r for r in first if first[r] < span[0] or last[r] > span[1]})
         possible = not _survey(f, target, shapes, leaves, root)[1]
         if possible:
             index = f.register(I64, f.names[head.dst])

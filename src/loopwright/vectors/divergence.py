@@ -12,7 +12,8 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
-from loopwright.types import BOOL, I64, U32
+from loopwright.targets.target import Target
+from loopwright.types import BOOL, I64, U32, UNSIGNED, vector_of
 from loopwright.vectors.regions import Bracket, Leaf, Region
 
 __all__ = ["AFFINE", "IN_PAIRS", "LINEAR", "UNIFORM", "VARYING", "WIDTHS", "Divergence", "Step", "room_for", "width_of"]
@@ -38,9 +39,11 @@ IN_PAIRS: Final = (6, 8)
 WIDTHS: Final = (2, 3, 4, 5, 6, 7, 8)
 
 
-def room_for(apart: int, bits: int) -> int:
+def room_for(apart: int, bits: int, target: Target) -> int:
     """How many bits of a vector an element takes, where elements so far apart are dealt out. (Elements of 64 bits are not, in pairs.)"""
-    return 2 * bits if apart in IN_PAIRS and bits <= 32 else bits
+    if apart not in IN_PAIRS or bits > 32 or target.interleaves(vector_of(UNSIGNED[bits], max(1, target.vector_bits // bits)), apart):
+        return bits
+    return 2 * bits
 
 
 def width_of(last: int) -> int:
@@ -77,9 +80,10 @@ class Divergence:
     """
 
     def __init__(
-        self, f: Function, root: Bracket, leaves: list[Leaf], outside: set[int], counting: Collection[int] = (), running: Collection[int] = ()
+        self, f: Function, target: Target, root: Bracket, leaves: list[Leaf], outside: set[int], counting: Collection[int] = (), running: Collection[int] = ()
     ) -> None:
         self.f = f
+        self.target = target
         self.root = root
         self.leaves = leaves
         self.outside = outside
@@ -391,7 +395,7 @@ class Divergence:
             if (apart and id(instr) in apart) or (self.apart and id(instr) in self.apart):
                 continue
             if instr.op is ops.LOAD or instr.op is ops.STORE:
-                found = max(found, room_for(self._apart(instr), self.f.arrays[instr.imm].element.bits))
+                found = max(found, room_for(self._apart(instr), self.f.arrays[instr.imm].element.bits, self.target))
             if instr.op is ops.STORE:
                 element = self.f.arrays[instr.imm].element
                 found = max(found, element.bits)

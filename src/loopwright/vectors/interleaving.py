@@ -32,8 +32,10 @@ _Key = tuple[tuple[int, ...], ...]
 
 def dealt(type_: Type, apart: int, target: Target, has: Asked) -> bool:
     """Whether elements so far apart can be dealt out to vectors of a type, and stored from them."""
+    if 2 <= apart <= WIDTHS[-1] and target.interleaves(type_, apart):
+        return True
     if apart not in IN_PAIRS or type_.bits > 32:
-        return 2 <= apart <= WIDTHS[-1] and target.interleaves(type_, apart)
+        return False
     if 2 * type_.size * 8 > target.vector_bits:
         return False
     narrow, wide = _unsigned(type_, 1), _unsigned(type_, 2)
@@ -320,7 +322,7 @@ class Interleaving:
         """How many elements of a group are accessed as one integer: as many as the loop computes with in integers so wide, most of them."""
         first = group[0]
         type_ = first.instr.type
-        if first.apart in IN_PAIRS and type_.bits <= 32:
+        if first.apart in IN_PAIRS and not self.target.interleaves(type_, first.apart):
             return 2
         if not type_.is_integer or not self.target.shifts_elements(type_):
             return 1

@@ -394,7 +394,7 @@ def deals(target: Any, type_: Type, count: int) -> bool:
         return type_.size >= 2
     if count & 1:
         return type_.size >= _CHUNK
-    return type_.bits == 64 and _chooses(target, type_)
+    return _chooses(target, type_)
 
 
 def _chooses(target: Any, type_: Type) -> bool:
