@@ -24,6 +24,7 @@ from loopwright.nests import (
     flags,
     flattened,
     fusion,
+    held_elements,
     listed,
     low_halves,
     previous,
@@ -108,12 +109,14 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     left: set[int] = set()
     borders.run(f, left)
     conditions.run(f, left)
+    as_written: set[int] = set()
+    for index, step in held_elements.run(f, nests(f), target, as_written).items():
+        out.setdefault(index, []).append(step)
     choices.run(f)
     added_arms.run(f)
     flattened.run(f)
     reassociate.run(f)
     apart_before: set[int] = set()
-    as_written: set[int] = set()
     for index, step in products_apart.run(f, target, apart_before, as_written).items():
         out.setdefault(index, []).append(step)
     for index, step in turned.run(f, target, apart_before).items():
@@ -290,7 +293,7 @@ def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original:
         found = dependences(nest)
         variables = scalars(nest)
         beside = adjacent(nest, variables, target) if target.vector_bits else []
-    if not inner and target.vector_bits and reorder(nest, found, variables):
+    if not inner and target.vector_bits and not _in_turn(nest, target, found, variables, beside) and reorder(nest, found, variables):
         nest = _again(f, written)
         if record is not None:
             record.reorders([written.name(loop) for loop in written.loops], [nest.name(loop) for loop in nest.loops])
@@ -329,6 +332,11 @@ def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original:
         return True
     f.code = down
     return not inner and counting_down is written and _without_branches(written, target, core, distinct)
+
+
+def _in_turn(nest: Nest, target: Target, found: list[Dependence], variables: list[Scalar], beside: list[NestLoop]) -> bool:
+    """Whether no loop's accesses are adjacent, and those of an innermost one are to elements in turn: it stays innermost then."""
+    return len(nest.loops) > 1 and not beside and any(free(loop, found) for loop in strided(nest, variables, target, beside, found))
 
 
 def _chosen(nest: Nest, beside: list[NestLoop], found: list[Dependence], variables: list[Scalar], inner: bool) -> list[NestLoop]:
