@@ -37,6 +37,9 @@ WIDEST: Final = 16
 #: So many loops of a nest are divided, of so many instructions at most.
 MOST: Final = 12
 LONGEST: Final = 500
+#: Of fewer, where so many loops are in it, each of which would be there several times.
+LONG: Final = 250
+SEVERAL: Final = 3
 #: Where all parts of a loop would have more instructions together than that, a border is one part, whose conditions stay, and in which no other loop is divided.
 MOST_PARTS: Final = 300
 #: By comparison of an index and a place: where behind the place it changes.
@@ -131,7 +134,8 @@ def _long_enough(nest: Nest, loop: NestLoop, least: int, asked: dict[int, int]) 
 
 def _borders(nest: Nest, loop: NestLoop, conditions: dict[int, int]) -> list[_Border]:
     """The conditions that change near the ends of a loop, if there are several."""
-    if loop.step != 1 or nest.f.code[loop.head].args[0] >= 0 or loop.end - loop.head > LONGEST:
+    inside = sum(loop.head < other.head < loop.end for other in nest.loops)
+    if loop.step != 1 or nest.f.code[loop.head].args[0] >= 0 or loop.end - loop.head > (LONGEST if inside < SEVERAL else LONG):
         return []
     found = [border for border in [_border(nest, loop, place) for place in conditions.values() if loop.head < place < loop.end] if border is not None]
     # (One alone is for `conditions.py`.)
