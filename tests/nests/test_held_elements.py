@@ -47,7 +47,9 @@ def test_results_and_what_is_done(name: str, dtype: Any) -> None:
     for n in (1, 2, 5, 17, 40, 131):
         # Rows next to each other, with room between, and backwards.
         for where in (np.s_[:, :4], np.s_[:, 1:5], np.s_[::-1, :4]):
-            given = [np.random.default_rng(n).integers(-9, 30, (n, 4 if where[0].step is None and where[1].start is None else 6)).astype(dtype) for _ in range(2)]
+            given = [
+                np.random.default_rng(n).integers(-9, 30, (n, 4 if where[0].step is None and where[1].start is None else 6)).astype(dtype) for _ in range(2)
+            ]
             wanted, found = [x.copy() for x in given], [x.copy() for x in given]
             plain(wanted[0][where], wanted[1][:, :2])
             fast(found[0][where], found[1][:, :2])

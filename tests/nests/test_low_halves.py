@@ -39,7 +39,14 @@ def nest(a, b, c):
 @pytest.mark.parametrize("factor", ["a.shape[1]", "4294967291"])
 @pytest.mark.parametrize(
     ("to", "used", "narrow"),
-    [("i32", "where", True), ("u32", "where * 3 - 1", True), ("u8", "where", True), ("i32", "where // 3", False), ("i64", "where", False), ("i32", "where - c[i, j]", True)],
+    [
+        ("i32", "where", True),
+        ("u32", "where * 3 - 1", True),
+        ("u8", "where", True),
+        ("i32", "where // 3", False),
+        ("i64", "where", False),
+        ("i32", "where - c[i, j]", True),
+    ],
 )
 def test_where_the_greatest_is(to: str, used: str, narrow: bool, factor: str) -> None:
     source = POOL.format(to=to, used=used, factor=factor)

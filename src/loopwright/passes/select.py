@@ -90,6 +90,8 @@ class Selection:
         self.sums: dict[int, tuple[int, int]] = {}
         # What conversions of lanes may come to, once somebody asks.
         self.packed: Packed | None = None
+        # Registers that nothing but stores reads, once somebody asks.
+        self.only_stored: set[int] | None = None
         # Registers that are 0.
         self.zeros: set[int] = set()
         # Multiples of scalar integers that may become part of a sum: where they were made, and the stretch.
@@ -336,7 +338,10 @@ class Selection:
             instr.op is ops.BITCAST
             or instr.type.is_float
             or instr.source.is_float
-            or not self.target.same_register(instr.type, instr.source, a < self.known and self.sharing().zeros[a])
+            or not (
+                self.target.same_register(instr.type, instr.source, a < self.known and self.sharing().zeros[a])
+                or (self.target.stores_low_bits and instr.type.is_integer and instr.type.bits < min(32, instr.source.bits) and instr.dst in self.stored())
+            )
         ):
             return False
         if self.f.variable[a] and not self.sharing().unchanged(a, instr.dst, self.position):
@@ -361,6 +366,18 @@ class Selection:
             self.load_at.pop(a, None)
             self.scaled_at.pop(a, None)
         return True
+
+    def stored(self) -> set[int]:
+        """The registers that are stored, and read by nothing else: nobody asks for what is above their types' bits."""
+        if self.only_stored is None:
+            found: set[int] = set()
+            others: set[int] = set()
+            for instr in self.f.code:
+                value = instr.op is ops.STORE_AT
+                for position, a in enumerate(instr.args):
+                    (found if value and position == 0 else others).add(a)
+            self.only_stored = found - others
+        return self.only_stored
 
     def load_part(self, instr: Instr) -> None:
         """One of several vectors whose elements lie in turn: the first load of one loads them all."""

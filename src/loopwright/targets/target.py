@@ -595,6 +595,7 @@ class Target:
         dear_masks: stores under a mask take many times as long as others, so that what is put next to each other is collected first, and totals under one a choice more in each step.
         aligned_lines: vectors of a cache line that lie across two take twice the time, so that loops over them begin where an array's elements begin a line.
         masks_hold_loads: loads from where a store under a mask might have written wait until what it has written is in the cache.
+        stores_low_bits: a scalar integer is stored from the low bits of a register that holds a wider one.
         scalar_remainders: what is left of a loop over lanes is done index by index, where masked accesses cost as much as that; otherwise under a mask.
         fused: a product and a sum of floats are one operation, where a function allows one rounding for both.
         half_operations: the operations, by code, that it does on f16 itself, scalars and lanes, with all conversions from and to f16 among them; none where f16 is kept as its
@@ -629,6 +630,7 @@ class Target:
         self.half_operations: frozenset[int] = frozenset()
         self.unrolling = Unrolling((), (), ())
         self.scalar_remainders = False
+        self.stores_low_bits = False
         self.order_masks: list[list[int]] = [[1 << r for r in order] for order in self.orders]
         self.class_of_register: list[int] = [register.cls for register in registers]
         self.core: Core | None = None

@@ -50,6 +50,7 @@ class AArch64(Target):
         self.unrolling = _UNROLLING
         self.core = CORE
         self.scalar_remainders = True
+        self.stores_low_bits = True
         self._dot_products = "asimddp" in self.features
         self._halves = "asimdhp" in self.features
         if self._halves:

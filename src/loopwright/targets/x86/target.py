@@ -138,6 +138,7 @@ class X86(Target):
         self.masked_bits = 0 if evex else 32
         # VPMASKMOVD to memory: 42 operations, one in 12 cycles on Zen 2 and later (A. Fog, Instruction tables, 2022); on Intel's cores 4 operations, one a cycle.
         self.dear_masks = not evex
+        self.stores_low_bits = True
         # Measured on Zen 4: rows of 7 f32 changed in place, one behind the other, take 48 cycles each, with stores of 4, 2 and 1 elements 12.
         self.masks_hold_loads = evex
         self.expanded = expansions.EXPANDED
