@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.machines import Runner, runners
 
 import loopwright as lw
-from tests.machines import Runner, runners
 
 DONE = "held in variables"
 
