@@ -24,3 +24,12 @@ def kernel_from(parameters: str, body: str, names: dict[str, Any] | None = None,
     scope: dict[str, Any] = {"lw": lw, "np": np, "math": math, **(names or {})}
     exec(compile(text, "<kernel from text>", "exec"), scope)  # noqa: S102 (texts of tests alone)
     return lw.kernel(scope["kernel"], source=text, **options), scope["kernel"]
+
+
+def nest_from(source: str, **options: Any) -> Any:
+    """The kernel of a function ``nest`` given as text, all of whose parameters are arrays."""
+    scope: dict[str, Any] = {"lw": lw}
+    exec(compile(source, "<nest from text>", "exec"), scope)  # noqa: S102 (texts of tests alone)
+    function = scope["nest"]
+    function.__annotations__.update(dict.fromkeys(function.__code__.co_varnames[: function.__code__.co_argcount], lw.Array))
+    return lw.kernel(source=source, **options)(function)

@@ -64,7 +64,11 @@ _MASKS = "vectors/predication.py"
 _TAILS = "passes/unroll.py"
 _PIECE = "vectors/pieces.py"
 
-_PACKS = ("tests/nests/test_packs.py", "-k", "(computed_alike and stored) or (another_order and (reversed or beside or place)) or (rows_of_more_elements and 8-x86-64-v3)")
+_PACKS = (
+    "tests/nests/test_packs.py",
+    "-k",
+    "(computed_alike and stored) or (another_order and (reversed or beside or place)) or (rows_of_more_elements and 8-x86-64-v3)",
+)
 _TOGETHER = ("tests/vectors/test_elements_together.py", "-k", "random_groups")
 _CARRIED = ("tests/nests/test_carry.py", "tests/nests/test_branches.py", "tests/nests/test_shifted_arrays.py", "-k", "several_arrays or before_it or only_what")
 PLANTED: tuple[Planted, ...] = (

@@ -6,19 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.from_text import nest_from
 from tests.machines import Runner, runners
 
-import loopwright as lw
-
 DONE = "held in variables"
-
-
-def kernel(source: str, **options: Any) -> Any:
-    space: dict[str, Any] = {"lw": lw}
-    exec(source, space)  # noqa: S102 (the sources below)
-    function = space["nest"]
-    function.__annotations__.update(dict.fromkeys(function.__code__.co_varnames[: function.__code__.co_argcount], lw.Array))
-    return lw.kernel(source=source, **options)(function)
 
 
 #: Bodies of a loop over the rows of ``a``, which have four elements; ``b`` has two.
@@ -43,7 +34,7 @@ def source_of(body: str) -> str:
 @pytest.mark.parametrize("name", [*ROWS, *KEPT])
 def test_results_and_what_is_done(name: str, dtype: Any) -> None:
     source = source_of({**ROWS, **KEPT}[name])
-    fast, plain = kernel(source), kernel(source, nests="off")
+    fast, plain = nest_from(source), nest_from(source, nests="off")
     for n in (1, 2, 5, 17, 40, 131):
         # Rows next to each other, with room between, and backwards.
         for where in (np.s_[:, :4], np.s_[:, 1:5], np.s_[::-1, :4]):
@@ -62,7 +53,7 @@ def test_results_and_what_is_done(name: str, dtype: Any) -> None:
 
 def test_one_array_that_is_another() -> None:
     source = source_of(ROWS["stored first"])
-    fast, plain = kernel(source), kernel(source, nests="off")
+    fast, plain = nest_from(source), nest_from(source, nests="off")
     for shift in (0, 1, 2, 3, 4, 9):
         results = []
         for made in (plain, fast):
@@ -78,6 +69,6 @@ def test_every_machine(runner: Runner) -> None:
         source = source_of(ROWS[name])
         given = [np.random.default_rng(0).integers(-9, 30, (40, columns)).astype(np.float32) for columns in (4, 2)]
         wanted = [x.copy() for x in given]
-        kernel(source, nests="off")(*wanted)
-        code = runner.compiled(kernel(source), *given)
+        nest_from(source, nests="off")(*wanted)
+        code = runner.compiled(nest_from(source), *given)
         runner.run(code, given, lambda _, given=given, wanted=wanted: [np.testing.assert_array_equal(*pair) for pair in zip(given, wanted, strict=True)])

@@ -7,19 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.from_text import nest_from
 from tests.machines import Runner, runners
 
-import loopwright as lw
-
 DONE = "that its condition holds for listed first"
-
-
-def kernel(source: str, **options: Any) -> Any:
-    space: dict[str, Any] = {"lw": lw}
-    exec(source, space)  # noqa: S102 (the sources below)
-    function = space["nest"]
-    function.__annotations__.update(dict.fromkeys(function.__code__.co_varnames[: function.__code__.co_argcount], lw.Array))
-    return lw.kernel(source=source, **options)(function)
 
 
 PAIRS = """
@@ -77,7 +68,7 @@ def same(fast: Any, plain: Any, given: list[np.ndarray], what: object) -> None:
 @pytest.mark.parametrize("name", [*LOOPS, *KEPT])
 def test_results_and_what_is_done(name: str, dtype: Any) -> None:
     source = source_of({**LOOPS, **KEPT}[name])
-    fast, plain = kernel(source), kernel(source, nests="off")
+    fast, plain = nest_from(source), nest_from(source, nests="off")
     # It holds for none, some, most and all; of less than a block, of whole ones, and of more.
     for n, bounds in itertools.product((0, 1, 15, 16, 17, 255, 256, 257, 530, 1100), ((0, -1e6), (0, -20), (1, 3), (0, 60), (-2, 1e6))):
         with np.errstate(all="ignore"):
@@ -89,7 +80,7 @@ def test_results_and_what_is_done(name: str, dtype: Any) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_pairs(dtype: Any) -> None:
-    fast, plain = kernel(PAIRS), kernel(PAIRS, nests="off")
+    fast, plain = nest_from(PAIRS), nest_from(PAIRS, nests="off")
     for n, bound in itertools.product((0, 1, 2, 17, 40, 300), (0.0, 0.1, 1.0, 9.0)):
         rng = np.random.default_rng(n)
         # (Sums of small whole numbers are exact.)
@@ -103,7 +94,7 @@ def test_pairs(dtype: Any) -> None:
 
 def test_arrays_that_overlap() -> None:
     source = source_of(LOOPS["a table"])
-    fast, plain = kernel(source), kernel(source, nests="off")
+    fast, plain = nest_from(source), nest_from(source, nests="off")
     for shift in range(0, 300, 7):
         results = []
         for made in (plain, fast):
@@ -120,6 +111,6 @@ def test_every_machine(runner: Runner) -> None:
         source = source_of(body)
         given = arguments(300, (1, 3), np.float32)
         wanted = [x.copy() for x in given]
-        kernel(source, nests="off")(*wanted)
-        code = runner.compiled(kernel(source), *given)
+        nest_from(source, nests="off")(*wanted)
+        code = runner.compiled(nest_from(source), *given)
         runner.run(code, given, lambda _, given=given, wanted=wanted: [np.testing.assert_array_equal(*pair) for pair in zip(given, wanted, strict=True)])

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import numpy as np
 import pytest
+from tests.from_text import nest_from
 
 import loopwright as lw
-
-
-def kernel(source: str, **options: Any) -> Any:
-    space: dict[str, Any] = {"lw": lw}
-    exec(source, space)  # noqa: S102 (the sources below)
-    function = space["nest"]
-    function.__annotations__.update(dict.fromkeys(function.__code__.co_varnames[: function.__code__.co_argcount], lw.Array))
-    return lw.kernel(source=source, **options)(function)
-
 
 POOL = """
 def nest(a, b, c):
@@ -50,7 +41,7 @@ def nest(a, b, c):
 )
 def test_where_the_greatest_is(to: str, used: str, narrow: bool, factor: str) -> None:
     source = POOL.format(to=to, used=used, factor=factor)
-    fast, plain = kernel(source), kernel(source, nests="off")
+    fast, plain = nest_from(source), nest_from(source, nests="off")
     for rows, columns in ((0, 0), (1, 1), (3, 17), (5, 70)):
         a = np.random.default_rng(columns).integers(0, 9, (2 * rows + 2, 2 * columns + 2)).astype(np.float32)
         b, c = np.zeros((rows, columns), np.float32), np.ones((rows, columns), getattr(lw, to).dtype)
@@ -75,7 +66,7 @@ def nest(a, b, c):
         b[i, 0] = a[i, at]
         c[i, 0] = lw.i32(at)
 """
-    fast, plain = kernel(source), kernel(source, nests="off")
+    fast, plain = nest_from(source), nest_from(source, nests="off")
     a = np.random.default_rng(0).integers(0, 99, (7, 300)).astype(np.float64)
     results = []
     for made in (fast, plain):

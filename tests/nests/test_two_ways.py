@@ -7,23 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.from_text import nest_from
 
-import loopwright as lw
 from loopwright.ir.function import Function
 from loopwright.ir.parse import parse
 from loopwright.ir.text import print_function
 
 
-def kernel(source: str, **options: Any) -> Any:
-    space: dict[str, Any] = {"lw": lw}
-    exec(source, space)  # noqa: S102 (the sources below)
-    function = space["nest"]
-    function.__annotations__.update(dict.fromkeys(function.__code__.co_varnames[: function.__code__.co_argcount], lw.Array))
-    return lw.kernel(source=source, **options)(function)
-
-
 def agree(source: str, arrays: int, lengths: tuple[int, ...], dtype: Any = np.int32) -> Any:
-    fast, plain = kernel(source), kernel(source, nests="off")
+    fast, plain = nest_from(source), nest_from(source, nests="off")
     code = None
     for n in lengths:
         given = [np.random.default_rng(n + k).integers(0, 99, n).astype(dtype) for k in range(arrays)]
@@ -96,7 +88,7 @@ def test_random_ways(seed: int) -> None:
 
 def test_what_is_known_of_a_loop_is_in_its_text() -> None:
     source = "def nest(a):\n    n = a.shape[0]\n    for i in range(n // 2):\n        t = a[i]\n        a[i] = a[n - 1 - i]\n        a[n - 1 - i] = t\n"
-    text = str(kernel(source).compile(np.zeros(9), keep=True, target="x86-64-v3").ir("nests"))
+    text = str(nest_from(source).compile(np.zeros(9), keep=True, target="x86-64-v3").ir("nests"))
     assert "lanes free" in text
     read = parse(text)
     assert isinstance(read, Function) and print_function(read).splitlines()[1:] == text.rstrip("\n").splitlines()[1:]
