@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.from_text import nest_from
 from tests.machines import Runner, runners
 
 import loopwright as lw
@@ -192,7 +193,7 @@ def test_random_programs_divide_as_they_are_written(runner: Runner) -> None:
         f = parse(code.ir("addresses"))
         before = divisions(f)
         changed = parse(code.ir("addresses"))
-        signs.run(changed)
+        signs.run(changed, registry.get("x86-64-v3"))
         rewritten += before - divisions(changed)
         for k in range(4):
             x = np.arange(3, dtype=np.int64)
@@ -262,3 +263,27 @@ class Watched(Interpreter):
             return meaning(type_, source, *values)
 
         return run
+
+
+STATES = """
+def nest(text, table, out):
+    state = lw.i32(0)
+    for i in lw.range(len(text)):
+        state = table[(state & 7) * 4 + lw.i32(text[i] & 3)] & 7
+        out[i] = state
+"""
+
+
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.target.core is not None or not runner.target.vector_bits))
+def test_states_are_neither_masked_nor_extended_again(runner: Runner) -> None:
+    kernel = nest_from(STATES)
+    text, table, out = np.arange(50, dtype=np.uint8) * 7, np.arange(32, dtype=np.int32) * 5 - 60, np.zeros(50, np.int32)
+    state, wanted = 0, []
+    for letter in text:
+        state = int(table[(state & 7) * 4 + int(letter & 3)]) & 7
+        wanted.append(state)
+    code = runner.compiled(kernel, text, table, out)
+    runner.run(code, [text, table, out], lambda _: np.testing.assert_array_equal(out, wanted))
+    if runner.folder == "x86":
+        body = code.ir("simplify").split("= for ")[1]
+        assert body.count("and.i32") == 1 + body.count("and.i32 %s, 3") and "convert.i64.i32" not in body, body

@@ -35,7 +35,7 @@ class _Expansion:
 
 def run(f: Function, target: Target) -> None:
     """Expand what ``target`` lacks; with ``fastmath`` floats become integers by the machine's own instruction."""
-    signs.run(f)
+    signs.run(f, target)
     shifts.run(f)
     fastmath = f.options.fastmath
     expanded = target.expanded

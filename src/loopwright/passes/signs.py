@@ -13,6 +13,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.loops import IS_LOOP
 from loopwright.ir.ranges import fits, ranges_at
+from loopwright.targets.target import Target
 from loopwright.types import I32, I64, U32, U64, VOID, Type
 
 __all__ = ["run"]
@@ -34,20 +35,20 @@ def _asks(f: Function, instr: Instr) -> bool:
     return value > 0 and value & (value - 1) != 0
 
 
-def _clears(f: Function, instr: Instr) -> bool:
-    """Whether an instruction extends a number of 32 bits by its sign, or masks bits above some."""
+def _clears(f: Function, instr: Instr, zeros: bool) -> bool:
+    """Whether an instruction masks bits above some, or, where ``zeros`` are there already, extends a number of 32 bits by its sign."""
     type_ = instr.type
-    if type_.lanes or not type_.is_integer or instr.args[0] < 0:
+    if (instr.op is not ops.CONVERT and instr.op is not ops.AND) or type_.lanes or not type_.is_integer or instr.args[0] < 0:
         return False
     if instr.op is ops.CONVERT:
-        return type_ is I64 and instr.source is I32
-    if instr.op is not ops.AND or instr.args[1] >= 0:
+        return zeros and type_ is I64 and instr.source is I32
+    if instr.args[1] >= 0:
         return False
     value = int(f.const_values[~instr.args[1]])
     return value > 0 and value & (value + 1) == 0
 
 
-def _places(f: Function) -> set[int]:
+def _places(f: Function, zeros: bool) -> set[int]:
     """Where something is to be known."""
     places: set[int] = set()
     depth = 0  # of loops
@@ -60,14 +61,15 @@ def _places(f: Function) -> set[int]:
             elif op.opens and not op.closes:
                 opened.append(int(IS_LOOP[op.code]))
                 depth += opened[-1]
-        elif _asks(f, instr) or (depth and _clears(f, instr)):
+        elif _asks(f, instr) or (depth and _clears(f, instr, zeros)):
             places.add(k)
     return places
 
 
-def run(f: Function) -> None:
+def run(f: Function, target: Target) -> None:
     """Rewrite such operations on scalars."""
-    places = _places(f)
+    # (What a machine makes in 32 bits may have zeros above it.)
+    places = _places(f, target.same_register(I64, U32, True))
     if not places:
         return
     found = ranges_at(f, places)
