@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
+from loopwright.ir import ops
+from loopwright.ir.brackets import match
+from loopwright.ir.loops import IS_LOOP
 from loopwright.ir.parse import parse
-from loopwright.nests.nest import nests
+from loopwright.nests.nest import nest_of, nests
 from loopwright.nests.scalars import CARRIED, PRIVATE, REDUCTION, scalars
 
 
@@ -196,7 +199,13 @@ def test_random_code(seed: int) -> None:
         "function k(%x: ptr, %x.n0: i64, %x.n1: i64, %x.s0: i64, %c: bool)\n  stage collect\n  array x: f64[%x.n0, %x.n1] strides [%x.s0] at %x written\n"
         "  var %u: f64\n  var %v: f64\n" + "\n".join(lines) + "\nend\n"
     )
-    (nest,) = nests(f)
+    # (Loops inside of one that is left would be nests by themselves.)
+    partner = match(f.code)
+    head = next(k for k, instr in enumerate(f.code) if IS_LOOP[instr.op.code])
+    end = partner[head]
+    while f.code[end].op is not ops.END:
+        end = partner[end]
+    nest = nest_of(f, head, end)
     found = {(s.loop.number, f.names[s.variable]) for s in scalars(nest) if s.kind != PRIVATE}
     numbers: dict[int, int] = {}
     number_loops([outer], numbers)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.from_text import nest_from
 from tests.passes.generator import Generator, random_arguments, results
 from tests.passes.texts import block, body
 
@@ -1081,3 +1082,37 @@ def test_what_is_read_under_another_type_alone_is_part_of_its_reader(made: str, 
     f = same_meaning(text, *((np.array([n], np.uint64), np.zeros(2, np.uint64)) for n in (0, 5, 3, 1 << 63)), name=name)
     joined = target.updates(ops.ADD, lw.i64) if adds else target.tests_bits(lw.i64)
     assert (("add" if adds else "and") not in opcodes(f)) == joined
+
+
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4", "aarch64-neon"])
+def test_narrow_integers_are_stored_from_what_holds_wider_ones(target: str) -> None:
+    source = """
+def nest(codes, out, kept):
+    at = lw.i64(0)
+    for i in lw.range(len(codes)):
+        code = codes[i] * 3
+        while code >= 128:
+            out[at] = lw.u8(code | 128)
+            at += 1
+            code >>= 7
+        out[at] = lw.u8(code)
+        kept[i] = lw.i16(code) + lw.i16(1)
+        at += 1
+"""
+    kernel = nest_from(source)
+    given = [np.array([0, 1, 99, 100000, 1 << 40, 42]), np.zeros(40, np.uint8), np.zeros(6, np.int16)]
+    wanted = [x.copy() for x in given]
+    nest_from(source, nests="off")(*wanted)
+    text = str(kernel.compile(*given, target=target, keep=True).ir("select"))
+    assert "convert.u8" not in text and "convert.i16" in text, text
+    if target.startswith("x86"):
+        kernel(*given)
+        for found, right in zip(given, wanted, strict=True):
+            np.testing.assert_array_equal(found, right)
+    at = 0
+    for code in given[0] * 3:
+        while code >= 128:
+            assert wanted[1][at] == (code | 128) & 255
+            at, code = at + 1, code >> 7
+        assert wanted[1][at] == code
+        at += 1

@@ -341,10 +341,15 @@ class _Verifier:
                 if want is VOID:
                     if op not in ops.CALLING:
                         raise self.error(f"{given} operands, takes {position}")
-                elif f.types[x] is not want and not (f.target_name and _same_register(f.types[x], want, self.stage >= _SELECT)):
+                elif f.types[x] is not want and not (f.target_name and self.may_be_read(x, want, op is ops.STORE_AT and position == 0)):
                     raise self.error(f"{self.shown(x)} is {f.types[x].name}, needs {want.name}")
                 if not self.defined[x]:
                     self.check_defined(x)
+
+    def may_be_read(self, x: int, want: Type, stored: bool) -> bool:
+        """Whether a register that holds another type may be read as this one; where its low bits are stored, what holds a wider integer."""
+        held, selected = self.f.types[x], self.stage >= _SELECT
+        return _same_register(held, want, selected) or (selected and stored and want.is_narrow and (held.is_half_word or held.is_word or held.is_narrow))
 
     def check_defined(self, x: int) -> None:
         """A register that is not defined on every path to here."""

@@ -51,7 +51,20 @@ class Folded:
             items.pop()
         out: list[Instr] = []
         _emit(items, [self.root], out)
-        return out
+        return self._asked(out)
+
+    def _asked(self, body: list[Instr]) -> list[Instr]:
+        """A body without truth values that nothing reads any more."""
+        read: set[int] = set()
+        kept: list[Instr] = []
+        for instr in reversed(body):
+            dst = instr.dst
+            if dst >= 0 and dst not in read and instr.op.pure and not self.f.variable[dst] and self.f.types[dst] is BOOL:
+                continue
+            kept.append(instr)
+            read.update(instr.args)
+        kept.reverse()
+        return kept
 
     def _value(self, operand: int) -> bool | None:
         if operand < 0:

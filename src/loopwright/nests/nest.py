@@ -275,7 +275,7 @@ def _left(code: list[Instr]) -> set[int]:
             left.update(open_[len(open_) - instr.imm :])
         elif op in _LEAVES or op.effect == ops.CALLS:
             left.update(open_)
-    holding = left & hold
+    holding = {k for k in left & hold if IS_LOOP[code[k].op.code]}
     return holding.union(*[around[k] for k in holding])
 
 
