@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.from_text import nest_from
 from tests.machines import Runner, runners
 
 import loopwright as lw
@@ -161,3 +162,26 @@ def added_by_key(key: lw.Array[lw.u8], x: lw.Array[lw.f32], sums: lw.Array[lw.f3
 def test_sums_by_key_keep_their_tables() -> None:
     """They are added up in pairs (``nests/keyed_sums.py``), which takes the loop as it is."""
     assert "sums.pairs" in str(added_by_key.compile(target="x86-64-v3").ir("nests"))
+
+
+def test_what_a_branch_gives_a_variable_is_given_there() -> None:
+    """Of a loop with branches no operation writes a variable in place of the copy in an arm."""
+    source = """
+def nest(t, w):
+    last = t[0]
+    for i in range(w.shape[0]):
+        x = w[i, 1]
+        y = w[i, 2]
+        z = (x - y) * 3 + y
+        if y * x == 6 and x < x + y:
+            last = z
+    t[1] = last
+"""
+    fast, plain = nest_from(source), nest_from(source, nests="off")
+    for n in (1, 4, 17, 40, 257):
+        w = np.random.default_rng(n).integers(-3, 4, (n, 3)).astype(np.float32)
+        found, wanted = np.array([9, 0], np.float32), np.array([9, 0], np.float32)
+        plain(wanted, w)
+        fast(found, w)
+        np.testing.assert_array_equal(found, wanted)
+    assert "unroll(i=" in str(fast.compile(found, w).nests())

@@ -60,15 +60,18 @@ class _Link:
 
 
 def shorten(f: Function, head: int) -> None:
-    """Rewrite such variables of an unrolled loop, whose body is straight code.
+    """Rewrite such variables of an unrolled loop, if its body is straight code.
 
     Args:
         f: the function.
         head: the position of the loop's first bracket.
     """
     end = head + 1
-    while f.code[end].op is not ops.END:
+    while f.code[end].op.effect != ops.CONTROL:
         end += 1
+    if f.code[end].op is not ops.END:
+        # (A branch, or a loop.)
+        return
     body = _without_copies(f, f.code[head + 1 : end])
     for variable in dict.fromkeys([instr.dst for instr in body if instr.dst >= 0 and f.variable[instr.dst] and f.types[instr.dst].is_integer]):
         links = _links(f, body, variable)
