@@ -1116,3 +1116,27 @@ def nest(codes, out, kept):
             at, code = at + 1, code >> 7
         assert wanted[1][at] == code
         at += 1
+
+
+@pytest.mark.parametrize("fastmath", [False, True])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int32, np.int64, np.uint64, np.float32, np.float64])
+@pytest.mark.parametrize(
+    "made", ["lw.min(a[i], x)", "lw.min(x, a[i])", "lw.max(a[i], x)", "lw.max(x, a[i])", "a[i] + x", "x + a[i]", "a[i] - x", "x - a[i]", "a[i] * x"]
+)
+def test_either_factor_of_an_operation_under_a_mask_may_be_in_memory(made: str, dtype: type, fastmath: bool) -> None:
+    source = f"""
+def nest(a, b, c):
+    for i in lw.lanes(len(a)):
+        x = b[i]
+        y = x
+        if x > 2:
+            y = {made}
+        c[i] = y
+"""
+    a, b, c = np.arange(99).astype(dtype), (np.arange(99) * 7 % 11).astype(dtype), np.zeros(99, dtype)
+    kernel = nest_from(source, fastmath=fastmath)
+    kernel.compile(a, b, c, target="x86-64-v4")
+    kernel(a, b, c)
+    one = {"lw.min": np.minimum, "lw.max": np.maximum}.get(made[:6])
+    worked = one(a, b) if one is not None else eval(made, {"a": a, "x": b, "i": slice(None)})
+    np.testing.assert_array_equal(c, np.where(b > 2, worked, b))

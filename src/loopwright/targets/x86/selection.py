@@ -885,6 +885,10 @@ def _add_masked(found: dict[tuple[str, str, str], list[str]]) -> None:
             found[ops.WHERE[op].name, kind, ""] = [f"{_ADDING[op]}231P$ b{{a}}, c, e"]
 
 
+#: The operations under masks whose factors, some types' at least, may be exchanged for one of them to be in memory, though those of the operations' instructions
+#: may not; and their letters then.
+_EITHER: Final = {ops.WHERE[op]: op for op in (ops.MIN, ops.MAX)}
+_EXCHANGED: Final = str.maketrans("ce", "ec")
 _ADDING: Final[dict[Op, str]] = {ops.FMA: "VFMADD", ops.FMS: "VFMSUB", ops.FNMA: "VFNMADD", ops.FNMS: "VFNMSUB"}
 _ROWS: Final = _table()
 
@@ -932,7 +936,10 @@ def choose(target: Any, instr: Instr, fastmath: bool) -> Rule | None:
     op, type_, source = instr.op, instr.type, instr.source
     exchanged = commutes(op, type_, fastmath)
     loadable = 0
-    for text in _texts(op, type_, source):
+    texts = _texts(op, type_, source)
+    if instr.mem is not None and op in _EITHER and commutes(_EITHER[op], type_, fastmath):
+        texts = [*texts, *(text.translate(_EXCHANGED) for text in texts)]
+    for text in texts:
         found = read(target, op, type_, source, text, exchanged)
         if found is None:
             continue
