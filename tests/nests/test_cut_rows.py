@@ -145,3 +145,32 @@ def test_arrays_that_overlap_run_as_written() -> None:
     for store, kernel in ((memory, less_the_mean), (right, lw.kernel(less_the_mean.function, nests="off"))):
         kernel(store[:1600].reshape(40, 40), store[40:].reshape(40, 40), np.zeros(3, np.float32))
     np.testing.assert_array_equal(memory, right)
+
+
+@lw.kernel(contract=False)
+def searched_under_a_condition(x: lw.Array[lw.f16], z: lw.Array[lw.f16], y: lw.Array[lw.f16], low: bool) -> lw.i64:
+    n = lw.min(len(x), len(z), len(y))
+    k = 0
+    for i in lw.range(n):
+        least = 0
+        for j in lw.range(1, n):
+            v = lw.i8(-5) - (lw.i8(-32) if low else lw.i8(76)) % lw.i8(7)  # noqa: F841 (what is computed for nothing is not in the way)
+            if z[j] < z[least]:
+                least = j
+        if n > 0:
+            y[lw.min(k, n - 1)] = lw.f16(254)
+            x[lw.min(i, n - 1)] *= lw.f16(3)
+        if least >= 5:
+            z[k] = lw.f16(-28)
+            k += 1
+    return k
+
+
+def test_the_copies_of_a_loop_that_is_cut_have_the_address_of_what_it_keeps() -> None:
+    given = [np.random.default_rng(3).integers(-9, 9, 130).astype(np.float16) for _ in range(3)]
+    lines = [line.strip() for line in str(searched_under_a_condition.compile(*given, True, target="aarch64-neon", keep=True).ir("nests")).splitlines()]
+    # (An array's elements are accessed by the address that its declaration names: it is got once, in front of the loop and its copies.)
+    bases = {line.split()[5] for line in lines if line.startswith("array kept")}
+    got = [line.split()[0] for line in lines if "= local.ptr" in line]
+    assert got and set(got) <= bases and len(set(got)) == len(got), (got, bases)
+    assert any("= copy.ptr %kept" in line for line in lines)

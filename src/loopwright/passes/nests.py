@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from loopwright.ir import ops
 from loopwright.ir.brackets import match
-from loopwright.ir.function import NONE, Function
+from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.loops import IS_LOOP, has_lanes
 from loopwright.nests import forwarding, iterated, rolling, whiles
 from loopwright.nests.choose import improve, keep_values
@@ -21,7 +21,7 @@ from loopwright.nests.nest import nests, parts
 from loopwright.passes import idioms, invariant_terms, reciprocals
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
-from loopwright.types import I64
+from loopwright.types import I64, PTR
 
 #: Of i64, what is more than arithmetic on indices.
 _FOUND: Final = frozenset((ops.STORE, ops.MIN, ops.MAX))
@@ -35,6 +35,7 @@ def run(f: Function, target: Target) -> None:
         whiles.run(f)
         if rolling.run(f, target) or _candidate(f):
             _improve(f, target)
+            _locals_in_front(f)
         iterated.run(f, target)
     if f.options.nests and not f.options.schedule:
         split_extremes(f, target)
@@ -59,6 +60,23 @@ def _improve(f: Function, target: Target) -> None:
         from loopwright.pipelining.pipeline import overlap
 
         overlap(f, target.core)
+
+
+def _locals_in_front(f: Function) -> None:
+    """Where a loop that gets the address of a local array has been copied, it is got in front of everything: in all the copies elements are accessed by the one address."""
+    got = [instr for instr in f.code if instr.op is ops.LOCAL]
+    bases = {instr.dst: f.arrays[int(f.const_values[~instr.args[0]])].base for instr in got}
+    copied = {base for dst, base in bases.items() if dst != base}
+    if not copied:
+        return
+    front = {bases[instr.dst]: instr for instr in got if bases[instr.dst] in copied}
+    code = [Instr(ops.LOCAL, PTR, base, instr.args, 0, instr.line) for base, instr in front.items()]
+    for instr in f.code:
+        if instr.op is not ops.LOCAL or bases[instr.dst] not in copied:
+            code.append(instr)
+        elif instr.dst != bases[instr.dst]:
+            code.append(Instr(ops.COPY, PTR, instr.dst, [bases[instr.dst]], 0, instr.line))
+    f.code = code
 
 
 def _narrow_lanes(f: Function, target: Target) -> None:
