@@ -16,7 +16,7 @@ from loopwright.ir.function import NONE, Instr
 from loopwright.nests.nest import Access, Nest, NestLoop, Run
 from loopwright.types import I64
 
-__all__ = ["LONG", "LONGEST", "Inside", "converted"]
+__all__ = ["ARMS", "LONG", "LONGEST", "Inside", "converted"]
 
 #: Both arms run: they may compute so many values together.
 LONGEST: Final = 12
@@ -24,6 +24,8 @@ LONGEST: Final = 12
 _NEAR: Final = 2 * LONGEST
 #: So many indices are replaced by bounds of their loops to tell whether an access is inside of its array.
 MOST_BOUNDS: Final = 3
+#: The brackets of branches.
+ARMS: Final = frozenset((ops.IF, ops.ELIF, ops.THEN, ops.ELSE, ops.END))
 #: What takes so long that it is worth a branch.
 LONG: Final = frozenset((ops.DIV, ops.SQRT, ops.DIV_FLOOR, ops.REM_FLOOR, ops.DIV_TRUNC, ops.REM_TRUNC))
 

@@ -32,7 +32,7 @@ from loopwright.nests.code import Code
 from loopwright.nests.conditions import own_variables
 from loopwright.nests.dependence import Dependence, dependences, too_many
 from loopwright.nests.distribute import Unit, improves, may_gain, replaced, units_of, waits
-from loopwright.nests.lanes import adjacent, differs, free, strided
+from loopwright.nests.lanes import adjacent, differs, free, may_be_in_lanes
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.scalars import Scalar, any_order, scalars
 from loopwright.nests.unroll import clone, read_once
@@ -330,8 +330,7 @@ class _Behind(_Cut):
         nest = next((one for one in nests(f) if one.start >= self.nest.start), None)
         found = False
         if nest is not None and not nest.obstacles:
-            outer, variables = nest.loops[loop.number], scalars(nest)
-            possible = outer in adjacent(nest, variables, target) or outer in strided(nest, variables, target, [])
-            found = possible and free(outer, dependences(nest))
+            outer = nest.loops[loop.number]
+            found = may_be_in_lanes(nest, outer, scalars(nest), target) and free(outer, dependences(nest))
         f.code = code
         return found

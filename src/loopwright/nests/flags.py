@@ -20,12 +20,12 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
+from loopwright.nests.branches import ARMS
 from loopwright.types import BOOL, VOID
 
 __all__ = ["run"]
 
 #: What steers a loop's body of which it is told what its variables have.
-_BRANCHES: Final = frozenset((ops.IF, ops.ELIF, ops.THEN, ops.ELSE, ops.END))
 
 #: What asks whether a truth value holds.
 _ASKING: Final = frozenset((ops.IF, ops.THEN, ops.NOT))
@@ -87,7 +87,7 @@ def _straight(code: list[Instr], head: int) -> int:
     for position in range(head + 1, len(code)):
         op = code[position].op
         if op.effect == ops.CONTROL:
-            if op not in _BRANCHES:
+            if op not in ARMS:
                 return 0
             if op is ops.IF:
                 depth += 1

@@ -18,9 +18,10 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
+from loopwright.nests.branches import ARMS
 from loopwright.nests.dependence import dependences, too_many
 from loopwright.nests.distribute import replaced
-from loopwright.nests.lanes import adjacent, free, strided
+from loopwright.nests.lanes import free, may_be_in_lanes
 from loopwright.nests.nest import Access, Nest, NestLoop, nest_of
 from loopwright.nests.scalars import scalars
 from loopwright.nests.unroll import clone, slice_of
@@ -30,7 +31,6 @@ __all__ = ["run"]
 
 #: So many elements are held at most.
 MOST: Final = 16
-_BRANCHES: Final = frozenset((ops.IF, ops.ELIF, ops.THEN, ops.ELSE, ops.END))
 #: Per element of an array, by how much its subscripts differ from the first one's: the accesses to it.
 _Elements = dict[tuple[int, ...], list[Access]]
 
@@ -59,7 +59,7 @@ def run(f: Function, found: list[Nest], target: Target, written: set[int]) -> di
             held = [elements for elements in _arrays(nest, loop) if _worth(f, loop, elements)]
             if not held or too_many(nest, True) or _in_lanes(f, loop.head, loop.end, target):
                 continue
-            original, types = f.code, len(f.types)
+            original = f.code
             body = _rewritten(f, loop, held)
             if body is None:
                 continue
@@ -67,12 +67,10 @@ def run(f: Function, found: list[Nest], target: Target, written: set[int]) -> di
             f.code = [*original[: loop.head], *instead, *original[loop.end + 1 :]]
             gains = _in_lanes(f, loop.head, loop.head + len(instead) - 1, target)
             f.code = original
-            if not gains:
-                assert types <= len(f.types)
-                continue
-            replaced(nest, loop, instead, written)
-            done[nest.loops[0].index] = f"elements of each iteration of {nest.name(loop)} held in variables"
-            break
+            if gains:
+                replaced(nest, loop, instead, written)
+                done[nest.loops[0].index] = f"elements of each iteration of {nest.name(loop)} held in variables"
+                break
     return done
 
 
@@ -81,7 +79,7 @@ def _plain(f: Function, loop: NestLoop) -> bool:
     for instr in f.code[loop.head + 1 : loop.end]:
         op = instr.op
         if op.effect == ops.CONTROL:
-            if op not in _BRANCHES:
+            if op not in ARMS:
                 return False
         elif not op.pure and op is not ops.LOAD and op is not ops.STORE:
             return False
@@ -131,9 +129,8 @@ def _under(loop: NestLoop, access: Access) -> bool:
 def _in_lanes(f: Function, head: int, end: int, target: Target) -> bool:
     """Whether a loop could be over lanes."""
     nest = nest_of(f, head, end)
-    loop, variables = nest.loops[0], scalars(nest)
-    beside = adjacent(nest, variables, target)
-    return (loop in beside or loop in strided(nest, variables, target, beside)) and free(loop, dependences(nest, True))
+    loop = nest.loops[0]
+    return may_be_in_lanes(nest, loop, scalars(nest), target) and free(loop, dependences(nest, True))
 
 
 def _rewritten(f: Function, loop: NestLoop, held: list[_Elements]) -> list[Instr] | None:

@@ -28,7 +28,7 @@ from loopwright.vectors.skipped import long_arm
 from loopwright.vectors.sums import find
 from loopwright.vectors.tables import parts
 
-__all__ = ["adjacent", "computed", "differs", "free", "in_lanes", "in_pairs", "looked_up", "mark", "obstructs", "strided"]
+__all__ = ["adjacent", "computed", "differs", "free", "in_lanes", "in_pairs", "looked_up", "mark", "may_be_in_lanes", "obstructs", "strided"]
 
 #: Of an ``if`` whose condition differs by lane both arms run: they may have so many instructions together, or so many times as many as there are lanes, without long arms
 #: that are passed over (``vectors/skipped.py``); or, where there is much else, which lanes gain by, so many times half as many as that has.
@@ -98,6 +98,11 @@ def strided(nest: Nest, variables: list[Scalar], target: Target, beside: list[Ne
         if body.possible() and not (body.crossing and (found is None or not independent(loop, found))):
             chosen.append(loop)
     return chosen
+
+
+def may_be_in_lanes(nest: Nest, loop: NestLoop, variables: list[Scalar], target: Target) -> bool:
+    """Whether a loop's accesses and variables leave it to be over lanes, whatever depends on what: it is one of ``adjacent`` or of ``strided``."""
+    return loop in adjacent(nest, variables, target) or loop in strided(nest, variables, target, [])
 
 
 def _added_up(loop: NestLoop, variables: list[Scalar]) -> list[int]:

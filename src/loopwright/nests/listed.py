@@ -24,17 +24,17 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.brackets import match
-from loopwright.ir.function import MOST_LOCAL, NONE, Array, Function, Instr
-from loopwright.nests.branches import LONG
+from loopwright.ir.function import MOST_LOCAL, NONE, Function, Instr
+from loopwright.nests.branches import ARMS, LONG
 from loopwright.nests.code import Code
 from loopwright.nests.conditions import own_variables
 from loopwright.nests.counting import takes_lanes
 from loopwright.nests.dependence import dependences, too_many
 from loopwright.nests.distribute import replaced
-from loopwright.nests.lanes import adjacent, free, strided
+from loopwright.nests.lanes import free, may_be_in_lanes
 from loopwright.nests.nest import Nest, NestLoop
 from loopwright.nests.scalars import scalars
-from loopwright.nests.unroll import clone, read_once
+from loopwright.nests.unroll import clone, own_array, read_once
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I32, I64, PTR, VOID
 
@@ -82,12 +82,7 @@ def run(f: Function, found: list[Nest], target: Target, written: set[int]) -> di
 
 def _in_lanes(nest: Nest, loop: NestLoop, target: Target) -> bool:
     """Whether the loop could be over lanes as it is."""
-    variables = scalars(nest)
-    return (
-        not too_many(nest, True)
-        and free(loop, dependences(nest, True))
-        and (loop in adjacent(nest, variables, target) or loop in strided(nest, variables, target, []))
-    )
+    return not too_many(nest, True) and free(loop, dependences(nest, True)) and may_be_in_lanes(nest, loop, scalars(nest), target)
 
 
 class _Listed:
@@ -134,8 +129,7 @@ class _Listed:
                 loaded = True
             elif instr.op.pure and instr.op is not ops.COPY and instr.type is not I64:
                 worth += MUCH if instr.op in LONG else 1
-        index = code[loop.head].dst
-        made = {instr.dst for instr in front if instr.dst >= 0} | {index}
+        made = {instr.dst for instr in front if instr.dst >= 0} | {self.index()}
         self.kept = sorted({a for instr in arm for a in instr.args if a in made})
         return loaded and worth >= MUCH and f.local_bytes() + LISTED * MOST_KEPT * I64.size <= MOST_LOCAL
 
@@ -178,40 +172,34 @@ class _Listed:
         types = [f.types[r] for r in self.kept]
         if not 0 < len(self.kept) <= MOST_KEPT or any(type_ is BOOL or type_ is PTR for type_ in types):
             return NONE
-        arrays = [f.local_array(f.names[r] or "kept", I32 if r == self.index() else type_, (LISTED,)) for r, type_ in zip(self.kept, types, strict=True)]
+        known = len(f.arrays)
         ahead: list[Instr] = []
-        for array in arrays:
-            array.written = True
-            ahead.append(Instr(ops.LOCAL, PTR, array.base, [f.const(I64, f.arrays.index(array))], 0, loop.line))
+        arrays = [
+            own_array(f, f.names[r] or "kept", I32 if r == self.index() else type_, LISTED, loop.line, ahead) for r, type_ in zip(self.kept, types, strict=True)
+        ]
         out: list[Instr] = []
-        lo, hi = [read_once(f, bound, loop.line, out) for bound in f.code[loop.head].args[:2]]
-        code = Code(f, loop.line, out)
-        first = code.begin(lo, hi, LISTED)
-        stop = code.op(ops.MIN, code.op(ops.ADD, first, f.const(I64, LISTED)), hi)
-        count = f.register(I64, "found", True)
-        out.append(Instr(ops.COPY, I64, count, [f.const(I64, 0)], 0, loop.line))
+        code, first, stop, count = self._blocks(out)
         start = len(out)
         self._list(arrays, self.kept, first, stop, count, out)
         if not self._fits(target, ahead, out, start, 1):
-            for array in arrays:
-                f.arrays.remove(array)
+            del f.arrays[known:]
             return NONE
         number = code.begin(f.const(I64, 0), count, 1)
         rename: dict[int, int] = {}
         for array, r in zip(arrays, self.kept, strict=True):
-            taken = f.register(array.element, f.names[r])
-            out.append(Instr(ops.LOAD, array.element, taken, [number], f.arrays.index(array), loop.line))
+            element = f.arrays[array].element
+            taken = f.register(element, f.names[r])
+            out.append(Instr(ops.LOAD, element, taken, [number], array, loop.line))
             if r == self.index():
                 wide = f.register(I64, "")
                 out.append(Instr(ops.CONVERT, I64, wide, [taken], 0, loop.line, I32))
                 taken = code.op(ops.ADD, first, wide)
             rename[r] = taken
         for variable in self.own:
-            if variable not in rename:
-                rename[variable] = f.register(f.types[variable], f.names[variable], True)
-            else:
-                taken, rename[variable] = rename[variable], f.register(f.types[variable], f.names[variable], True)
-                out.append(Instr(ops.COPY, f.types[variable], rename[variable], [taken], 0, loop.line))
+            own = f.register(f.types[variable], f.names[variable], True)
+            if variable in rename:
+                out.append(Instr(ops.COPY, f.types[variable], own, [rename[variable]], 0, loop.line))
+            rename[variable] = own
         clone(f, f.code[self.arm[0] : self.arm[1]], rename, out)
         code.end()
         code.end()
@@ -219,7 +207,19 @@ class _Listed:
         return first if loop is nest.loops[0] else nest.loops[0].index
 
     def index(self) -> int:
+        """The loop's index."""
         return self.f.code[self.loop.head].dst
+
+    def _blocks(self, out: list[Instr]) -> tuple[Code, int, int, int]:
+        """Begin a loop over blocks of iterations. Returns what emits into it, where the block at hand begins and ends, and how many of it have been found, none so far."""
+        f, loop = self.f, self.loop
+        lo, hi = [read_once(f, bound, loop.line, out) for bound in f.code[loop.head].args[:2]]
+        code = Code(f, loop.line, out)
+        first = code.begin(lo, hi, LISTED)
+        stop = code.op(ops.MIN, code.op(ops.ADD, first, f.const(I64, LISTED)), hi)
+        count = f.register(I64, "found", True)
+        out.append(Instr(ops.COPY, I64, count, [f.const(I64, 0)], 0, loop.line))
+        return code, first, stop, count
 
     def _fits(self, target: Target, ahead: list[Instr], out: list[Instr], start: int, open_: int) -> bool:
         """Whether the loop that ends the code that is to be put in the place of the one, in so many brackets that are open, can have lanes."""
@@ -234,21 +234,12 @@ class _Listed:
     def _with_iterations(self, target: Target, written: set[int]) -> int:
         """List the iterations."""
         f, loop, nest = self.f, self.loop, self.nest
-        head = f.code[loop.head]
-        array = f.local_array("listed", I32, (LISTED,))
-        array.written = True
+        ahead: list[Instr] = []
+        array = own_array(f, "listed", I32, LISTED, loop.line, ahead)
         most = f.register(BOOL, "most", True)
-        ahead = [
-            Instr(ops.LOCAL, PTR, array.base, [f.const(I64, f.arrays.index(array))], 0, loop.line),
-            Instr(ops.COPY, BOOL, most, [f.const(BOOL, False)], 0, loop.line),
-        ]
+        ahead.append(Instr(ops.COPY, BOOL, most, [f.const(BOOL, False)], 0, loop.line))
         out: list[Instr] = []
-        lo, hi = [read_once(f, bound, loop.line, out) for bound in head.args[:2]]
-        code = Code(f, loop.line, out)
-        first = code.begin(lo, hi, LISTED)
-        stop = code.op(ops.MIN, code.op(ops.ADD, first, f.const(I64, LISTED)), hi)
-        count = f.register(I64, "found", True)
-        out.append(Instr(ops.COPY, I64, count, [f.const(I64, 0)], 0, loop.line))
+        code, first, stop, count = self._blocks(out)
         size = code.op(ops.SUB, stop, first)
         short = code.op(ops.LT, size, f.const(I64, FEWEST), BOOL)
         out.append(Instr(ops.IF, VOID, NONE, [code.op(ops.OR, most, short, BOOL, BOOL)], 0, loop.line))
@@ -257,7 +248,7 @@ class _Listed:
         start = len(out)
         self._list([array], [self.index()], first, stop, count, out)
         if not self._fits(target, ahead, out, start, 2):
-            f.arrays.remove(array)
+            del f.arrays[array:]
             return NONE
         self._do(array, first, count, out)
         code.end()
@@ -273,17 +264,17 @@ class _Listed:
         """The loop as it is, which counts how often the conditions hold."""
         f, loop = self.f, self.loop
         code = Code(f, loop.line, out)
-        index = code.begin(first, stop, 1, f.names[f.code[loop.head].dst])
+        index = code.begin(first, stop, 1, f.names[self.index()])
         counting = Instr(ops.ADD, I64, count, [count, f.const(I64, 1)], 0, loop.line)
         begin = self.arm[0]
         clone(f, [*f.code[loop.head + 1 : begin], counting, *f.code[begin : loop.end]], self._renamed(index), out)
         code.end()
 
-    def _list(self, arrays: list[Array], kept: list[int], first: int, stop: int, count: int, out: list[Instr]) -> None:
+    def _list(self, arrays: list[int], kept: list[int], first: int, stop: int, count: int, out: list[Instr]) -> None:
         """The loop that finds out for which iterations the conditions hold, and lists some numbers of these."""
         f, loop = self.f, self.loop
         code = Code(f, loop.line, out)
-        index = code.begin(first, stop, 1, f.names[f.code[loop.head].dst])
+        index = code.begin(first, stop, 1, f.names[self.index()])
         rename = self._renamed(index)
         clone(f, f.code[loop.head + 1 : self.arm[0]], rename, out)
         for array, r in zip(arrays, kept, strict=True):
@@ -291,18 +282,18 @@ class _Listed:
             if r == self.index():
                 value = f.register(I32, "")
                 out.append(Instr(ops.CONVERT, I32, value, [code.op(ops.SUB, index, first)], 0, loop.line, I64))
-            out.append(Instr(ops.STORE, array.element, NONE, [value, count], f.arrays.index(array), loop.line))
+            out.append(Instr(ops.STORE, f.arrays[array].element, NONE, [value, count], array, loop.line))
         out.append(Instr(ops.ADD, I64, count, [count, f.const(I64, 1)], 0, loop.line))
         for _ in range(len(self.conditions) + 1):
             code.end()
 
-    def _do(self, array: Array, first: int, count: int, out: list[Instr]) -> None:
+    def _do(self, array: int, first: int, count: int, out: list[Instr]) -> None:
         """The loop that does these iterations."""
         f, loop = self.f, self.loop
         code = Code(f, loop.line, out)
         number = code.begin(f.const(I64, 0), count, 1)
         place, wide = f.register(I32, ""), f.register(I64, "")
-        out.append(Instr(ops.LOAD, I32, place, [number], f.arrays.index(array), loop.line))
+        out.append(Instr(ops.LOAD, I32, place, [number], array, loop.line))
         out.append(Instr(ops.CONVERT, I64, wide, [place], 0, loop.line, I32))
         index = code.op(ops.ADD, first, wide)
         clone(f, [*self.front(), *f.code[self.arm[0] : self.arm[1]]], self._renamed(index), out)
@@ -311,12 +302,12 @@ class _Listed:
     def _renamed(self, index: int) -> dict[int, int]:
         """What the index is in a copy of the loop's body, and variables of the copy's own."""
         f = self.f
-        return {f.code[self.loop.head].dst: index, **{variable: f.register(f.types[variable], f.names[variable], True) for variable in self.own}}
+        return {self.index(): index, **{variable: f.register(f.types[variable], f.names[variable], True) for variable in self.own}}
 
 
 def _does_more(instr: Instr) -> bool:
     """Whether an instruction is more than arithmetic, loads and branches between such."""
     op = instr.op
     if op.effect == ops.CONTROL:
-        return op not in (ops.IF, ops.ELIF, ops.THEN, ops.ELSE, ops.END)
+        return op not in ARMS
     return not op.pure and op is not ops.LOAD

@@ -18,6 +18,7 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.ir.function import Instr
+from loopwright.nests.branches import ARMS
 from loopwright.nests.nest import Access, Nest, NestLoop
 from loopwright.nests.scalars import PRIVATE, Scalar
 
@@ -29,8 +30,6 @@ MOST_LEVELS: Final = 2
 STEEPEST: Final = 16
 #: More sweeps in a step are not looked at.
 MOST_SWEEPS: Final = 16
-
-_BRANCHES: Final = frozenset((ops.IF, ops.ELIF, ops.THEN, ops.ELSE, ops.END))
 
 
 class Sweep:
@@ -164,7 +163,7 @@ class _Reader:
             stop = loop.end if child is None else child.head
             while k < stop:
                 instr = code[k]
-                if instr.op in _BRANCHES:
+                if instr.op in ARMS:
                     # (All arms are taken to run.)
                     k += 1
                     continue
