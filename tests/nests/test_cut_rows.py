@@ -154,7 +154,7 @@ def searched_under_a_condition(x: lw.Array[lw.f16], z: lw.Array[lw.f16], y: lw.A
     for i in lw.range(n):
         least = 0
         for j in lw.range(1, n):
-            v = lw.i8(-5) - (lw.i8(-32) if low else lw.i8(76)) % lw.i8(7)  # noqa: F841 (what is computed for nothing is not in the way)
+            v = lw.i8(-5) - (lw.i8(-32) if low else lw.i8(76)) % lw.i8(n)  # noqa: F841 (what is computed for nothing is not in the way)
             if z[j] < z[least]:
                 least = j
         if n > 0:

@@ -249,7 +249,7 @@ def test_by_where_it_is(name: str, comparison: str, turned: bool) -> None:
             np.testing.assert_array_equal(out[0], best)
 
 
-@pytest.mark.parametrize(("place", "lanes"), [("len(x) - 1", True), ("(n + 1) // 2", True), ("i // 64", False), ("m[1]", False)])
+@pytest.mark.parametrize(("place", "lanes"), [("len(x) - 1", True), ("(n + 1) // 2", True), ("i // 64", False), ("m[1]", True)])
 def test_where_it_is_in_a_row_that_is_computed(place: str, lanes: bool) -> None:
     """What the loop computes for both sides is computed in front of it as well, unless it hangs on where the loop is."""
     source = f"""def search(x, out, m):

@@ -113,8 +113,13 @@ def _looked_up_behind(nest: Nest, loop: NestLoop) -> int:
         return -1
     first = _in_order_from(nest, loop, first if first >= 0 else loop.end, handed_on)
     before = nest.f.code[loop.head + 1 : max(first, 0)]
-    behind = inside[0].end < first if inside else len(before) > MUCH or any(instr.op in LONG for instr in before)
+    behind = inside[0].end < first if inside else len(before) > MUCH or any(_long(instr) for instr in before)
     return first if behind else -1
+
+
+def _long(instr: Instr) -> bool:
+    """Whether an operation takes long. (By a constant, integers are divided by a product.)"""
+    return instr.op in LONG and (instr.type.is_float or instr.args[1] >= 0)
 
 
 def _handed_on(nest: Nest, loop: NestLoop) -> set[int]:

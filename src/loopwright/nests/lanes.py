@@ -268,14 +268,8 @@ def _seldom(nest: Nest, loop: NestLoop, access: Access) -> bool:
 
 
 def looked_up(nest: Nest, loop: NestLoop, access: Access) -> bool:
-    """Whether an access loads an element whose last subscript alone differs from one iteration of a loop to the next, and not by a known number."""
-    if access.store:
-        return False
-    *others, last = access.subscripts
-    for form in others:
-        if form is None or any(nest.indices.get(value) is loop or differs(nest, loop, value) for value in form.terms):
-            return False
-    return last is None or any(differs(nest, loop, value) for value in last.terms)
+    """Whether an access loads an element of which a subscript differs from one iteration of a loop to the next, and not by a known number."""
+    return not access.store and any(form is None or any(differs(nest, loop, value) for value in form.terms) for form in access.subscripts)
 
 
 def differs(nest: Nest, loop: NestLoop, value: int) -> bool:
@@ -465,7 +459,7 @@ class _Body:
         f = self.nest.f
         for k in range(self.loop.head + 1, self.loop.end):
             instr = f.code[k]
-            if instr.op is ops.LOAD and self._of(instr.args[-1]) == _VARYING and not f.arrays[instr.imm].data:
+            if instr.op is ops.LOAD and _VARYING in map(self._of, instr.args) and not f.arrays[instr.imm].data:
                 return True
         return False
 
@@ -669,8 +663,9 @@ class _Body:
             and parts(self.nest.f.arrays[instr.imm], self.lanes, asking(self.target))[1] > 0
         ):
             return True
-        if shapes[-1] == _VARYING and not store and not any(shapes[:-1]):
-            return self._gathered(type_, places[-1]) and (not some or (self._masks(instr.type) and type_.bits >= 32))
+        if _VARYING in shapes and not store:
+            narrow = NONE if any(shapes[:-1]) else places[-1]
+            return self._gathered(type_, narrow) and (not some or (self._masks(instr.type) and type_.bits >= 32))
         if apart and not store and not some and not shapes[-1] and shapes[:-1].count(_LINEAR) == 1 and _VARYING not in shapes:
             return instr.type.bits == self.width or has(self.target, ops.LOAD_STRIDED_AT, type_)
         if self.strided and self._row(places) and not any(shapes[:-2]):

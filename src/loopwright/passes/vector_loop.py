@@ -28,6 +28,7 @@ from loopwright.vectors.carried import Carried
 from loopwright.vectors.divergence import LINEAR, VARYING, Divergence
 from loopwright.vectors.inside import Inside
 from loopwright.vectors.interleaving import Interleaving
+from loopwright.vectors.neighbours import pairs
 from loopwright.vectors.predication import Predication
 from loopwright.vectors.regions import Leaf
 from loopwright.vectors.sums import Total, find
@@ -151,6 +152,9 @@ class VectorLoop:
         made.dear = target.dear_masks
         made.begin([])
         made.inside = Inside(f, self.head, self.span)
+        for leaf in leaves:
+            made.follow(leaf.instr)
+        made.pairs = pairs(f, shapes, leaves, made.offsets, self.lanes, target, asking(target))
         made.out = self.out
         made.whole = self.whole
         if shapes.apart:

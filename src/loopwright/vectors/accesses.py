@@ -8,7 +8,7 @@ from loopwright.errors import KernelTypeError
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Mem
 from loopwright.ir.ops import Op
-from loopwright.types import BOOL, I32, I64, PTR, SIGNED, VOID, Type, mask_of, vector_of
+from loopwright.types import BOOL, I32, I64, PTR, SIGNED, UNSIGNED, VOID, Type, mask_of, vector_of
 from loopwright.vectors.divergence import UNIFORM, VARYING, Divergence, Step
 from loopwright.vectors.operations import Operations
 
@@ -33,6 +33,7 @@ class Accesses(Operations):
         shapes: what differs by lane.
         mask: the lanes that run what is made next; ``all`` those that the loop runs at all.
         dear: stores under a mask take many times as long as others.
+        offsets: index register -> (the register that it is computed from, what is added to that).
     """
 
     def __init__(self, f: Function, shapes: Divergence, lanes: int, width: int) -> None:
@@ -41,6 +42,7 @@ class Accesses(Operations):
         self.all = f.register(self.mask_type)
         self.mask = self.all
         self.dear = False
+        self.offsets: dict[int, tuple[int, int]] = {}
 
     def running(self, bits: int) -> int:
         """The lanes that run, as a mask for lanes of so many bits."""
@@ -55,6 +57,18 @@ class Accesses(Operations):
     def kind(self, indices: list[int]) -> int:
         """How the elements of the lanes lie."""
         return lay(self.shapes, indices)
+
+    def follow(self, instr: Instr) -> None:
+        """Note an index that is made of another by adding a constant."""
+        if instr.type is not I64 or (instr.op is not ops.ADD and instr.op is not ops.SUB):
+            return
+        a, b = instr.args
+        if instr.op is ops.ADD and a < 0:
+            a, b = b, a
+        if b < 0 <= a and not self.f.variable[a] and not self.f.variable[instr.dst]:
+            root, offset = self.offsets.get(a, (a, 0))
+            more = int(self.f.const_values[~b])
+            self.offsets[instr.dst] = root, offset + more if instr.op is ops.ADD else offset - more
 
     # --- addresses --------------------------------------------------------------------------------------------
 
@@ -127,6 +141,21 @@ class Accesses(Operations):
         self.out.append(Instr(ops.GATHER_AT, type_, made, [self.running(type_.bits), offsets, at], scale, self.line, source, mem))
         return made
 
+    def load_pair(self, instr: Instr, indices: list[int], side: int) -> tuple[int, int]:
+        """What the lanes that run look up, and the elements next to that: behind it, or with ``side`` -1 in front of it."""
+        f = self.f
+        type_ = self.full(instr.type)
+        wide, narrow = vector_of(UNSIGNED[2 * type_.bits], self.lanes), vector_of(UNSIGNED[type_.bits], self.lanes)
+        at, offsets, source, scale = self.places(instr.imm, indices, type_, min(side, 0))
+        both = f.register(wide)
+        mem = Mem(False, 1, 0, wide.element.size, False, -1, instr.imm)
+        self.out.append(Instr(ops.GATHER_AT, wide, both, [self.running(wide.bits), offsets, at], scale, self.line, source, mem))
+        made = []
+        for whole in (both, self.define(ops.SHR, wide, [both, f.const(wide, type_.bits)], wide)):
+            part = self.define(ops.CONVERT, narrow, [whole], narrow, wide)
+            made.append(part if narrow is type_ else self.define(ops.BITCAST, type_, [part], type_, narrow))
+        return (made[0], made[1]) if side > 0 else (made[1], made[0])
+
     def store_lanes(self, instr: Instr, kind: int, indices: list[int], value: int) -> None:
         """Store what the lanes that run have."""
         type_ = self.full(instr.type)
@@ -165,12 +194,21 @@ class Accesses(Operations):
         last = self.scalar(ops.SUB, indices[-1], self.f.const(I64, self.lanes - 1))
         return mask, [*indices[:-1], last]
 
-    def places(self, number: int, indices: list[int], type_: Type) -> tuple[int, int, Type, int]:
-        """Where the lanes' elements are: an address, what is added to it in each lane, the type of that, and how many bytes it counts in."""
-        shapes = self.shapes
-        zero = self.f.const(I64, 0)
-        uniform = [index if shapes.of(index) != VARYING else zero for index in indices]
+    def places(self, number: int, indices: list[int], type_: Type, more: int = 0) -> tuple[int, int, Type, int]:
+        """Where the lanes' elements are, or those ``more`` behind them: an address, what is added to it in each lane, the type of that, and how many bytes it counts in.
+
+        What is the same for all lanes is in the address, so that several elements of one neighbourhood have the same in each lane.
+        """
+        f, shapes = self.f, self.shapes
+        uniform = list(indices)
+        indices = list(indices)
+        for n, index in enumerate(indices):
+            if shapes.of(index) == VARYING:
+                indices[n], constant = self.offsets.get(index, (index, 0))
+                uniform[n] = f.const(I64, constant)
         at = self.pointer(number, uniform)
+        if more:
+            at = self.define(ops.ADD, PTR, [at, f.const(I64, more * type_.element.size)], PTR)
         differing = [n for n, index in enumerate(indices) if shapes.of(index) == VARYING]
         last = len(indices) - 1
         straight = differing == [last] and all(shapes.of(index) == UNIFORM for index in indices[:last])

@@ -36,7 +36,7 @@ class Values(Bitmaps):
         loads: array and indices -> what has been loaded there, as (in which lanes, the register), and no store has come since.
         stores: how many there were.
         inside: which loads are inside of their arrays for all lanes; None where that is not asked.
-        offsets: index register -> (the register that it is computed from, what is added to that).
+        pairs: ``id`` of loads that are made with another (``neighbours.py``) -> how many elements further that is.
     """
 
     def __init__(self, f: Function, shapes: Divergence, lanes: int, width: int, has: Asked) -> None:
@@ -45,8 +45,8 @@ class Values(Bitmaps):
         self.env: Env = {}
         self.loads: dict[tuple[int, ...], list[tuple[int, int]]] = {}
         self.stores = 0
-        self.offsets: dict[int, tuple[int, int]] = {}
         self.inside: Inside | None = None
+        self.pairs: dict[int, int] = {}
 
     # --- emitting --------------------------------------------------------------------------------------------
 
@@ -157,8 +157,6 @@ class Values(Bitmaps):
         else:
             if op is ops.LOAD and not self.f.variable[instr.dst]:
                 self.keep(self.place(instr.imm, instr.args), instr.dst)
-            elif instr.type is I64 and (op is ops.ADD or op is ops.SUB):
-                self.follow(instr)
             self.out.append(instr)
 
     def result(self, register: int, value: int) -> None:
@@ -235,16 +233,6 @@ class Values(Bitmaps):
 
     # --- memory ----------------------------------------------------------------------------------------------
 
-    def follow(self, instr: Instr) -> None:
-        """An index made of another by adding a constant."""
-        a, b = instr.args
-        if instr.op is ops.ADD and a < 0:
-            a, b = b, a
-        if b < 0 <= a and not self.f.variable[a] and not self.f.variable[instr.dst]:
-            root, offset = self.offsets.get(a, (a, 0))
-            more = int(self.f.const_values[~b])
-            self.offsets[instr.dst] = root, offset + more if instr.op is ops.ADD else offset - more
-
     def place(self, array: int, indices: list[int]) -> tuple[int, ...] | None:
         """What is the same for two accesses to one element; None where an index may become another."""
         key = [array]
@@ -288,7 +276,13 @@ class Values(Bitmaps):
             mask = self.mask
             if mask != self.all and self.inside is not None and self.inside.holds(instr):
                 self.mask = self.all
-            known = self.load_lanes(instr, kind, indices)
+            side = self.pairs.get(id(instr), 0)
+            if side:
+                known, other = self.load_pair(instr, indices, side)
+                assert place is not None
+                self.keep((*place[:-1], place[-1] + side), other)
+            else:
+                known = self.load_lanes(instr, kind, indices)
             self.keep(place, known)
             self.mask = mask
         self.result(instr.dst, known)
