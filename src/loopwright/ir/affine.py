@@ -52,7 +52,7 @@ class Forms:
 
     Attributes:
         places: register that is no variable -> position of the instruction that defines it.
-        written: the variables that the stretch writes; what is computed from them has no form.
+        written: the variables that the stretch writes; they have no form, and what is computed from them is a value of its own.
         leaves: per value: the registers it is computed from.
         registers: per value: the register that it is, or -1 where it is an expression.
         remainders: of values that are what a form leaves divided by a positive constant: the form, the constant.
@@ -93,6 +93,9 @@ class Forms:
         if operand in self.forms:
             return self.forms[operand]
         made = self._of_register(operand, depth)
+        if made is None and not self.f.variable[operand]:
+            # (Computed from a variable that the stretch writes: it is what it is where it is defined.)
+            made = self._value((-1, operand), {operand}, operand)
         self.forms[operand] = made
         return made
 

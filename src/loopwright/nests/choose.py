@@ -401,7 +401,9 @@ def _worth(nest: Nest, target: Target, variables: list[Scalar]) -> bool:
     """Whether something may be done to a nest without adjacent accesses, and without a loop in whose iterations the innermost is the same."""
     if repeats(nest) or any(totals(nest, loop, variables) for loop in innermost_loops(nest)):
         return True
-    return target.vector_bits > 0 and (bool(strided(nest, variables, target, [], [])) or bool(packs(nest, target, [])))
+    if not target.vector_bits:
+        return False
+    return bool(strided(nest, variables, target, [], [])) or bool(packs(nest, target, [])) or bool(_along_columns(nest, target, variables))
 
 
 def _completed(
@@ -720,8 +722,14 @@ def _long_enough(nest: Nest, start: int, lanes: list[NestLoop], variables: list[
 
 def _columns(nest: Nest, target: Target, found: list[Dependence], variables: list[Scalar]) -> list[NestLoop]:
     """The innermost loops that add up what is in a row and what is in a column, where no loop has better lanes."""
-    innermost = innermost_loops(nest)
-    return [loop for loop in adjacent(nest, variables, target, True) if loop in innermost and totals(nest, loop, variables) and free(loop, found)]
+    return [loop for loop in _along_columns(nest, target, variables) if free(loop, found)]
+
+
+def _along_columns(nest: Nest, target: Target, variables: list[Scalar]) -> list[NestLoop]:
+    """The innermost loops with totals along which up to half of the loads are down a column."""
+    summing = {scalar.loop.number for scalar in variables if scalar.kind == REDUCTION}
+    innermost = [loop for loop in innermost_loops(nest) if loop.number in summing]
+    return [loop for loop in adjacent(nest, variables, target, True) if loop in innermost] if innermost else []
 
 
 def _panels(

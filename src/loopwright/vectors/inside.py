@@ -1,6 +1,6 @@
 """Loads under conditions that are inside of their arrays whatever is decided: the bounds of the loop over lanes and the array's extent say so.
 
-They are made for all lanes: a whole vector needs no mask, which some machines make lane by lane, and what a loop that lanes leave one by one loads in every step
+So do those of other loops, for the other dimensions. They are made for all lanes: a whole vector needs no mask, which some machines make lane by lane, and what a loop that lanes leave one by one loads in every step
 is the same in all, and moves out of it.
 """
 
@@ -35,19 +35,29 @@ class Inside:
     def holds(self, access: Instr) -> bool:
         """Whether the element that a load names is there for every index of the loop."""
         extents = self.f.arrays[access.imm].extents
-        lo, hi, step = self.head.args
-        if len(extents) != 1 or lo >= 0 or self.f.const_values[~lo] < 0 or self.f.const_values[~step] != 1:
+        if not self._counts_up(self.head):
             return False
         if self._forms is None:
             self._forms = Forms(self.f, *self.span)
+        return all(self._below(index, extent) for index, extent in zip(access.args, extents, strict=True))
+
+    def _counts_up(self, head: Instr) -> bool:
+        """Whether a loop counts one by one, from a constant that is not negative."""
+        lo, _, step = head.args
+        return lo < 0 and step < 0 and bool(self.f.const_values[~lo] >= 0 and self.f.const_values[~step] == 1)
+
+    def _below(self, index: int, extent: int) -> bool:
+        """Whether an index is in its dimension: a multiple of what the loop over lanes counts, and less than one more, or what another loop counts."""
         forms = self._forms
-        form = forms.of(access.args[0])
+        assert forms is not None
+        form = forms.of(index)
         if form is None or len(form.terms) != 1:
             return False
         ((value, times),) = form.terms.items()
-        if forms.registers[value] != self.head.dst or not 0 <= form.constant < times:
+        place = forms.places.get(forms.registers[value], -1)
+        if place < 0 or forms.code[place].op is not ops.FOR or not self._counts_up(forms.code[place]) or not 0 <= form.constant < times:
             return False
-        return self._at_most(hi, extents[0], times)
+        return self._at_most(forms.code[place].args[1], extent, times)
 
     def _at_most(self, count: int, extent: int, times: int) -> bool:
         """Whether so many groups of ``times`` elements each are in an array of an extent."""

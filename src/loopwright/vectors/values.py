@@ -8,7 +8,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.types import BOOL, I64, VOID, Type
-from loopwright.vectors.accesses import SAME
+from loopwright.vectors.accesses import ANYWHERE, SAME
 from loopwright.vectors.bitmaps import READ, Bitmaps
 from loopwright.vectors.divergence import AFFINE, LINEAR, UNIFORM, VARYING, Divergence
 from loopwright.vectors.inside import Inside
@@ -274,7 +274,8 @@ class Values(Bitmaps):
         known = self.loaded(place)
         if known == ABSENT:
             mask = self.mask
-            if mask != self.all and self.inside is not None and self.inside.holds(instr):
+            # (Where an index differs by lane, that of a lane which is done with a loop may be behind the last.)
+            if mask != self.all and kind != ANYWHERE and self.inside is not None and self.inside.holds(instr):
                 self.mask = self.all
             side = self.pairs.get(id(instr), 0)
             if side:

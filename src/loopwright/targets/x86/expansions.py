@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from loopwright.ir import ops
-from loopwright.ir.function import Function, Instr
+from loopwright.ir.function import NONE, Function, Instr
 from loopwright.targets import division, integer_sequences, lane_by_lane, multiplication, sequences, sums
 from loopwright.targets.floor_division import divide_floats
 from loopwright.targets.steps import Emit, Steps
@@ -452,9 +452,22 @@ def _masked(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> b
 
 
 def _masked_strided(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
+    """Loads are gathers, where the machine has these for offsets of 64 bits."""
     if late:
         lane_by_lane.masked_access(f, instr, emit)
-    return late
+        return True
+    type_ = instr.type
+    offsets = vector_of(I64, type_.lanes)
+    if instr.op is not ops.MASKED_LOAD_STRIDED_AT or not gathers.has(target, Instr(ops.GATHER_AT, type_, NONE, [], 0, 0, offsets)):
+        return False
+    mask, distance, *place = instr.args
+    s = Steps(f, emit, instr.line, type_.lanes)
+    apart = s.const(I64, int(f.const_values[~distance])) if distance < 0 else s.op(ops.SPLAT, I64, distance)
+    each = s.op(ops.MUL, I64, s.op(ops.IOTA, I64), apart)
+    gather = Instr(ops.GATHER_AT, type_, instr.dst, [mask, each, *place], 1, instr.line, offsets, instr.mem)
+    if not gathers.expand(f, gather, emit):
+        emit(gather)
+    return True
 
 
 def _indexed(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> bool:
