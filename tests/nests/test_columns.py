@@ -29,6 +29,33 @@ def order(a: lw.Array[lw.f64], b: lw.Array[lw.f64, 2]):
             b[i, i + n - 1] = m
 
 
+@lw.kernel
+def symbols(b: lw.Array[lw.i32, 2]):
+    for span in lw.range(1, b.shape[0]):
+        for i in lw.range(b.shape[0] - span):
+            cell = lw.i32(0)
+            for k in lw.range(i, i + span):
+                left = b[i, k]
+                right = b[k + 1, i + span]
+                if (left & 1) != 0 and (right & 2) != 0:
+                    cell |= 4
+                if (left & 4) != 0 and (right & 1) != 0:
+                    cell |= 2
+                if (left & 2) != 0 and (right & 6) != 0:
+                    cell |= 1
+            b[i, i + span] = cell
+
+
+def test_totals_under_conditions() -> None:
+    for n in (1, 2, 9, 40):
+        b = np.diag(1 << np.random.default_rng(n).integers(0, 3, n)).astype(np.int32)
+        wanted = b.copy()
+        lw.kernel(symbols.function, nests="off")(wanted)
+        symbols(b)
+        np.testing.assert_array_equal(b, wanted)
+    assert "lanes(k)" in str(symbols.compile(b, target="x86-64-v3").nests())
+
+
 @pytest.mark.parametrize("runner", runners(lambda runner: runner.target.core is not None))
 def test_lengths_of_all_kinds(runner: Runner) -> None:
     rng = np.random.default_rng(1)

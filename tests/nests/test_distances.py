@@ -12,6 +12,7 @@ SOURCES = {
     "amounts": "for i in lw.range(s.shape[0]):\n        d = s[i]\n        for j in lw.range(200, 500):\n            a[j] = a[j] + a[j - d] * T(3)\n",
     "both": "for i in lw.range(s.shape[0]):\n        d = s[i]\n        e = s[0]\n        for j in lw.range(200, 500):\n            a[j + e] = a[j] + a[j - d]\n",
     "rows": "for i in lw.range(s.shape[0]):\n        for j in lw.range(250 + s[i], 400 - s[0] + i):\n            a[j] = max(a[j - s[i] - 1] + T(1), a[j])\n",
+    "computed": "for i in lw.range(s.shape[0]):\n        left = s[i]\n        while left > 0:\n            d = left * s[i] % 70\n            for j in lw.range(499, 199, -1):\n                a[j] = max(a[j], a[j - d] + T(1))\n            left -= 9\n",
     "bytes": "for i in lw.range(s.shape[0]):\n        d = s[i]\n        for j in lw.range(200, 500):\n            a[j] = a[j - d] + T(1)\n",
 }
 

@@ -41,6 +41,37 @@ def steps(x: lw.Array[lw.f32], n: lw.i64, out: lw.Array[lw.i32]):
         out[i] = k
 
 
+@lw.kernel
+def columns(a: lw.Array[lw.f64, 2], y: lw.Array[lw.f64], first: lw.i64):
+    for i in lw.lanes(a.shape[0]):
+        v = lw.f64(0)
+        for j in lw.range(a.shape[1]):
+            if v < 3:
+                v += a[i, j]
+        for j in lw.range(first, a.shape[1]):
+            if v < 6:
+                v += a[i, j]
+        y[i] = v
+
+
+def test_elements_down_a_column() -> None:
+    """Those of all lanes are loaded one by one, where both indices are known to be inside, and gathered otherwise: ``first`` may be anything."""
+    text = columns.compile(target="x86-64-v4").asm()
+    assert text.count("vgatherqpd") == 1 and "vinsertf64x2" in text or "vmovhpd" in text
+    for n, m in ((0, 3), (1, 1), (7, 5), (16, 9), (37, 12)):
+        a = guarded(np.random.default_rng(n).random((n, m)), True)
+        y, wanted = np.zeros(n), np.zeros(n)
+        for i in range(n):
+            for low, bound in ((0, 3), (m - 2, 6)):
+                for j in range(max(low, 0), m):
+                    if wanted[i] < bound:
+                        wanted[i] += a[i, j]
+        columns(a, y, max(m - 2, 0))
+        np.testing.assert_allclose(y, wanted, rtol=1e-13)
+        # Nothing is loaded where no lane asks for it.
+        columns(a, y, m + 100)
+
+
 def test_what_has_masks() -> None:
     """AVX2's masked loads: of ``y``, whose length is not that of the loop."""
     assert "vmaskmovps" in chosen.compile(target="x86-64-v3").asm()

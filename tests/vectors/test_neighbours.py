@@ -22,7 +22,10 @@ LOOPS = {
     "four": ("        y[i] = t[k[i] + 3] + t[k[i]] * 2 - t[k[i] + 1] * t[k[i] + 2]\n", 2),
     "two apart": ("        y[i] = t[k[i] + 2] + t[k[i]]\n", 0),
     "twice": ("        y[i] = t[k[i] + 1] + t[k[i]] * t[k[i] + 1] + t[k[i]]\n", 1),
-    "where a condition holds": ("        if k[i] < 40:\n            y[i] = t[k[i] + 1] - t[k[i]]\n        else:\n            y[i] = t[k[i] - 1] * t[k[i]]\n", 2),
+    "where a condition holds": (
+        "        if k[i] < 40:\n            y[i] = t[k[i] + 1] - t[k[i]]\n        else:\n            y[i] = t[k[i] - 1] * t[k[i]]\n",
+        2,
+    ),
     "the second where a condition holds": ("        v = t[k[i]]\n        if v < 50:\n            v += t[k[i] + 1]\n        y[i] = v\n", 0),
     "what has been stored": ("        v = t[k[i]]\n        t[i] = v\n        y[i] = v + t[k[i] + 1]\n", 0),
 }
@@ -104,9 +107,9 @@ def test_two_are_loaded_as_one(name: str, target: str) -> None:
 
 
 def test_rows_and_columns_have_lanes_by_themselves() -> None:
-    for name in IMAGES:
+    for name, body in IMAGES.items():
         args = image(np.float32, 33)
-        said = str(kernel(IMAGES[name], "a, r, k, y", "range").compile(*args, target="x86-64-v4").nests())
+        said = str(kernel(body, "a, r, k, y", "range").compile(*args, target="x86-64-v4").nests())
         assert "lanes(i)" in said.split("done")[1], name
     assert gathers(IMAGES["rows and columns"], "a, r, k, y", image(np.float32, 33), "range", "x86-64-v4") == (0, 2)
 

@@ -17,12 +17,20 @@ what they lead to, row by row::
       for k: … at = k                      for i = first, min(first + 64, n): for k: … at = k; kept[i - first] = at
       total[at] = total[at] + a[i]   →     for i = first, min(first + 64, n): at = kept[i - first]; total[at] = total[at] + a[i]
 
+What comes behind all that has to stay in order has lanes of its own, too: a filter's state is followed number by number, and what is made of it, vector by vector::
+
+    for i = 0, n                         for first = 0, n, 64
+      x = g(a[i])                          for i = first, min(first + 64, n): kept[i - first] = g(a[i])
+      s = s + x > s ? …          →         for i = first, min(first + 64, n): s = s + kept[i - first] > s ? …; state[i - first] = s
+      b[i] = f(s)                          for i = first, min(first + 64, n): b[i] = f(state[i - first])
+
 In the first case the second loop is by itself in the one around it, whose iterations are jammed or walked together (``distribute.py``, which does that where nothing is handed on). What is handed on in a variable gets an
 element of a local array for each row (scalar expansion, strip-mined: D. Padua and M. Wolfe, "Advanced compiler optimizations for supercomputers", CACM 29(12), 1986).
 """
 
 from __future__ import annotations
 
+import itertools
 from typing import ClassVar, Final
 
 from loopwright.ir import ops
@@ -30,8 +38,10 @@ from loopwright.ir.function import NONE, Array, Function, Instr
 from loopwright.nests.branches import LONG
 from loopwright.nests.code import Code
 from loopwright.nests.conditions import own_variables
+from loopwright.nests.counting import takes_lanes
 from loopwright.nests.dependence import Dependence, dependences, too_many
 from loopwright.nests.distribute import Unit, improves, may_gain, replaced, units_of, waits
+from loopwright.nests.graph import graph_of, recurrence_bound
 from loopwright.nests.lanes import adjacent, differs, free, may_be_in_lanes
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.scalars import Scalar, any_order, scalars
@@ -46,6 +56,15 @@ __all__ = ["run"]
 ROWS: Final = 64
 #: What is done before something is looked up is worth lanes of its own from so many instructions on, or where there is a division or a root.
 MUCH: Final = 40
+#: Otherwise it is, with what is done behind, if no more than this of the time is left that an iteration takes; so many instructions are begun in a cycle.
+LEFT: Final = 0.8
+BEGUN: Final = 4
+#: What takes two instructions where it is done with one number.
+_TWO: Final = frozenset((ops.MIN, ops.MAX, ops.SELECT, ops.ABS, ops.ABS_DIFF))
+#: So few, such as a load alone, stay with what has to be in order.
+FEW: Final = 2
+#: With fewer instructions before and behind it is not looked at.
+LEAST: Final = 6
 #: So many values are kept for each row at most.
 MOST_KEPT: Final = 6
 
@@ -84,9 +103,9 @@ def _cut(nest: Nest) -> _Cut | None:
     for loop in nest.loops:
         if _holds_several(nest, loop):
             return _Cut(nest, loop)
-        first = _looked_up_behind(nest, loop) if loop.step == 1 else -1
-        if first >= 0:
-            return _Behind(nest, loop, first)
+        ordered = _in_order(nest, loop) if loop.step == 1 else None
+        if ordered is not None:
+            return _Behind(nest, loop, *ordered)
     return None
 
 
@@ -98,23 +117,32 @@ def _holds_several(nest: Nest, loop: NestLoop) -> bool:
     )
 
 
-def _looked_up_behind(nest: Nest, loop: NestLoop) -> int:
-    """Where a loop first accesses an array to which it stores at elements that it looks up, or begins with what has to stay in order, if that is behind the first loop in it, or behind much else; -1 where it is not."""
+def _in_order(nest: Nest, loop: NestLoop) -> tuple[int, int] | None:
+    """Where a loop first accesses an array to which it stores at elements that it looks up, or begins with what has to stay in order, and where that ends.
+
+    None where there is nothing of the kind, and where it begins behind no loop that is in this one, or comes with next to nothing before and behind it.
+    """
+    code = nest.f.code
     own = [access for access in nest.accesses if loop.head < access.position < loop.end]
     arrays = {
         access.array
         for access in own
         if access.store and any(form is None or any(differs(nest, loop, value) for value in form.terms) for form in access.subscripts)
     }
-    first = min([access.position for access in own if access.array in arrays], default=-1)
+    accessed = [access.position for access in own if access.array in arrays]
     inside = [other for other in nest.loops if other.parent is loop]
     handed_on = _handed_on(nest, loop)
-    if first < 0 and (inside or not handed_on):
-        return -1
-    first = _in_order_from(nest, loop, first if first >= 0 else loop.end, handed_on)
-    before = nest.f.code[loop.head + 1 : max(first, 0)]
-    behind = inside[0].end < first if inside else len(before) > MUCH or any(_long(instr) for instr in before)
-    return first if behind else -1
+    if not accessed and (inside or not handed_on):
+        return None
+    first = _in_order_from(nest, loop, min(accessed, default=loop.end), handed_on)
+    if first < 0:
+        return None
+    if inside:
+        return (first, loop.end) if inside[0].end < first else None
+    last = max([*accessed, *[k for k in range(first, loop.end) if code[k].dst in handed_on]])
+    behind = next(unit.end for unit in units_of(nest, loop) if unit.start <= last < unit.end)
+    beside = [*code[loop.head + 1 : first], *code[behind : loop.end]]
+    return (first, behind) if len(beside) >= LEAST or any(_long(instr) for instr in beside) else None
 
 
 def _long(instr: Instr) -> bool:
@@ -219,7 +247,8 @@ class _Cut:
             instr = f.code[k]
             number = self.part(k)
             for r in (instr.dst, *instr.args):
-                if r in changed and r not in own and r not in totals and mentioned.setdefault(r, number) != number:
+                # (What the next iteration is handed may be read behind the part that makes it, but not be changed there.)
+                if r in changed and r not in own and r not in totals and mentioned.setdefault(r, number) != number and (r == instr.dst or r not in made):
                     return False
             kept.update(a for a in instr.args if made.get(a, number) < number)
             if instr.dst < 0:
@@ -269,7 +298,7 @@ class _Cut:
             if r in read and self.kept[r] < number:
                 taken = f.register(f.types[r], f.names[r])
                 out.append(Instr(ops.LOAD, f.types[r], taken, [at], f.arrays.index(array), loop.line))
-                if f.variable[r]:
+                if r in self.own:
                     out.append(Instr(ops.COPY, f.types[r], rename[r], [taken], 0, loop.line))
                 else:
                     rename[r] = taken
@@ -297,39 +326,71 @@ class _Cut:
 
 
 class _Behind(_Cut):
-    """A loop that is to be cut behind those in it, so that what comes before has lanes.
+    """A loop that is to be cut in front of what has to stay in order, and behind it, so that the rest has lanes.
 
     Attributes:
-        first: where it first accesses an array that it looks up in and stores to.
+        first, behind: where that begins, and what comes after it.
+        ordered: the part that it is.
     """
 
     WHERE: ClassVar[str] = "in front of what stays in order"
 
-    def __init__(self, nest: Nest, loop: NestLoop, first: int) -> None:
+    def __init__(self, nest: Nest, loop: NestLoop, first: int, behind: int) -> None:
         super().__init__(nest, loop)
         self.first = first
+        self.behind = behind
+        self.ordered = 0
 
     def possible(self, target: Target) -> bool:
         """Whether cutting is allowed in front of what accesses the arrays that are stored to where is looked up."""
         nest, loop = self.nest, self.loop
-        if not target.vector_bits:
+        if not target.vector_bits or takes_lanes(self.f, target, loop.head, loop.end):
             return False
         units = units_of(nest, loop)
         start = next((unit.start for unit in units if unit.start <= self.first < unit.end), self.first)
         while start - 1 > loop.head and self.f.code[start - 1].op.pure and self.f.types[self.f.code[start - 1].dst] is BOOL:
             # (Truth values are not kept.)
             start -= 1
-        self.loops = [[unit.loop for unit in units if unit.loop is not None and (unit.start < start) is before] for before in (True, False)]
-        self.starts.insert(1, start)
-        return self.in_order(dependences(nest)) and self.hands_on(units, scalars(nest))
+        least = 0 if any(unit.loop is not None for unit in units) else FEW
+        self.starts = [
+            loop.head + 1,
+            *([start] if start - loop.head > least else []),
+            *([self.behind] if loop.end - self.behind > least else []),
+            loop.end,
+        ]
+        self.ordered = self.part(start)
+        self.loops = [[unit.loop for unit in units if unit.loop is not None and self.part(unit.start) == number] for number in range(len(self.starts) - 1)]
+        return len(self.loops) > 1 and self.in_order(dependences(nest)) and self.hands_on(units, scalars(nest))
 
     def gains(self, target: Target, core: Core) -> bool:
-        """Whether what comes before has lanes then."""
-        f, loop = self.f, self.loop
+        """Whether what comes before and behind has lanes then, and enough is saved."""
         self.keep()
+        beside = [number for number in range(len(self.loops)) if number != self.ordered]
+        return (any(self.loops) or self.saves(core, target)) and all(self.in_lanes(number, target) for number in beside)
+
+    def saves(self, core: Core, target: Target) -> bool:
+        """Whether what stays in order takes less than all together, and waits for itself less than that; or what comes before is much, or takes long."""
+        nest, loop, code = self.nest, self.loop, self.f.code
+        bodies = [code[start:end] for start, end in itertools.pairwise(self.starts)]
+        beside = [body for number, body in enumerate(bodies) if number != self.ordered]
+        if len(bodies[0]) > MUCH * (self.ordered > 0) or any(_long(instr) for body in beside for instr in body):
+            return True
+        if any(instr.op.effect == ops.CALLS or instr.op is ops.BR or instr.op is ops.BR_IF for body in bodies for instr in body):
+            return False
+        waits = recurrence_bound(graph_of(nest, loop, dependences(nest), core))
+        lanes = target.vector_bits // max([32, *[self.f.types[r].bits for r in self.kept]])
+        counts = [sum([1 + (instr.op in _TWO) for instr in body if instr.op is not ops.END and instr.op is not ops.ELSE]) for body in bodies]
+        read = {a for instr in bodies[self.ordered] for a in instr.args}
+        moved = sum([number == self.ordered or r in read for r, number in self.kept.items()])
+        ordered = max((counts[self.ordered] + moved) / BEGUN, waits)
+        return ordered + (sum(counts) - counts[self.ordered]) / BEGUN / lanes <= LEFT * max(sum(counts) / BEGUN, waits)
+
+    def in_lanes(self, number: int, target: Target) -> bool:
+        """Whether a part has lanes where it is by itself."""
+        f, loop = self.f, self.loop
         lo, hi, _step = f.code[loop.head].args
         made: list[Instr] = []
-        self.emit(0, lo, hi, lo, made)
+        self.emit(number, lo, hi, lo, made)
         code = f.code
         f.code = [*code[: loop.head], *made, *code[loop.end + 1 :]]
         nest = next((one for one in nests(f) if one.start >= self.nest.start), None)

@@ -91,29 +91,34 @@ def graph_of(nest: Nest, loop: NestLoop, found: list[Dependence], core: Core, ca
     later = (*here[:-1], 1)
     values = _values(code, loop)
     number: dict[int, int] = {}  # position -> node
-    by_register: dict[int, int] = {}
+    ways = _Ways()
     exposed: list[tuple[int, int]] = []  # a variable, and the node that reads what an earlier iteration has left in it
     for k in range(loop.head + 1, loop.end):
         instr = code[k]
         op = instr.op
-        if op.effect == ops.CONTROL or k not in values:
+        if op.effect == ops.CONTROL:
+            ways.follow(instr)
+            continue
+        if k not in values:
             continue
         cost = core.cost_of(instr)
         node = len(made.nodes)
         number[k] = node
         made.nodes.append(Node(f"{op.name}.{instr.type.name}", cost.unit, cost.latency, cost.cycles, k))
-        for a in instr.args:
-            source = by_register.get(a, -1)
-            if source >= 0:
-                made.edges.append(Edge(source, node, made.nodes[source].latency, here))
-            elif a >= 0 and f.variable[a]:
+        # (What is written in an arm waits for the condition, as a choice does.)
+        waited = [*instr.args, *ways.conditions()] if instr.dst >= 0 and f.variable[instr.dst] else instr.args
+        for a in waited:
+            for source in ways.made.get(a, ()):
+                if source >= 0:
+                    made.edges.append(Edge(source, node, made.nodes[source].latency, here))
+            if a >= 0 and f.variable[a] and (a not in ways.made or -1 in ways.made[a]):
                 exposed.append((a, node))
         if instr.dst >= 0:
-            by_register[instr.dst] = node
+            ways.made[instr.dst] = (node,)
     for variable, node in exposed:
-        source = by_register.get(variable, -1)
-        if source >= 0:
-            made.edges.append(Edge(source, node, made.nodes[source].latency, later))
+        for source in ways.made.get(variable, ()):
+            if source >= 0:
+                made.edges.append(Edge(source, node, made.nodes[source].latency, later))
     for dependence in found:
         sink = number.get(dependence.sink.position, -1)
         source = number.get(dependence.source.position, -1)
@@ -130,6 +135,64 @@ def graph_of(nest: Nest, loop: NestLoop, found: list[Dependence], core: Core, ca
                 value = True
         made.edges.append(Edge(source, sink, latency, distance, value))
     return made
+
+
+#: Per register, the nodes that may have made it; -1 among them where on one way nothing in this iteration has.
+_Made = dict[int, tuple[int, ...]]
+
+
+class _Arms:
+    """An open bracket: what was made in front of its next arm, None behind an ``else``; by the end of each arm; what is asked. Of a bracket without arms nothing is."""
+
+    __slots__ = ("asked", "before", "ends")
+
+    def __init__(self, before: _Made | None, asked: list[int]) -> None:
+        self.before = before
+        self.ends: list[_Made] = []
+        self.asked = asked
+
+
+class _Ways:
+    """What has made each register, by one of the ways that lead to a place in a body that branches."""
+
+    __slots__ = ("_open", "made")
+
+    def __init__(self) -> None:
+        self.made: _Made = {}
+        self._open: list[_Arms] = []
+
+    def conditions(self) -> list[int]:
+        """What has to be known for what stands here to be done."""
+        return [a for arms in self._open for a in arms.asked]
+
+    def follow(self, instr: Instr) -> None:
+        """Go past a bracket, or part of one."""
+        op = instr.op
+        if op is ops.IF:
+            self._open.append(_Arms(dict(self.made), [instr.args[0]]))
+        elif op is ops.THEN:
+            arms = self._open[-1]
+            arms.before = dict(self.made)
+            arms.asked.append(instr.args[0])
+        elif op is ops.ELSE or op is ops.ELIF:
+            arms = self._open[-1]
+            arms.ends.append(self.made)
+            self.made = dict(arms.before or {})
+            if op is ops.ELSE:
+                arms.before = None
+        elif op is ops.END:
+            self._join(self._open.pop())
+        elif op.opens:
+            self._open.append(_Arms(None, []))
+
+    def _join(self, arms: _Arms) -> None:
+        """All arms have come together, and, where there is no ``else``, the way past them."""
+        ends = [*arms.ends, self.made]
+        if arms.before is not None:
+            ends.append(arms.before)
+        if len(ends) > 1:
+            made = {r for end in ends for r in end}
+            self.made = {r: tuple(sorted({node for end in ends for node in end.get(r, (-1,))})) for r in made}
 
 
 def _values(code: list[Instr], loop: NestLoop) -> set[int]:
