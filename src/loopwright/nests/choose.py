@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
-from loopwright.ir.ops import Op
 from loopwright.nests import (
     added_arms,
     apart,
@@ -21,6 +20,7 @@ from loopwright.nests import (
     conditions,
     cut_rows,
     distribute,
+    few_iterations,
     flags,
     flattened,
     fusion,
@@ -71,7 +71,6 @@ from loopwright.nests.triangular import by_rows
 from loopwright.nests.unroll import has_loops
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
-from loopwright.types import I64
 
 __all__ = ["improve", "keep_values"]
 
@@ -81,10 +80,6 @@ BAND: Final = 16
 PARTS: Final = (2, 4, 8)
 #: Where only values to be carried are wanted, nests whose dependences take more questions than that are not looked at.
 FEW_QUESTIONS: Final = MOST_QUESTIONS // 4
-#: Innermost loops of fewer iterations, of so many instructions at most, are quicker one by one than as a part of a vector; with more for each sum but one, and for further loops with sums.
-FEWEST_LANES: Final = 4
-MORE_FOR_SUMS: Final = 2
-MOST_SHORT: Final = 24
 
 
 def improve(f: Function, target: Target, core: Core, report: Any = None) -> None:
@@ -225,7 +220,7 @@ def _rewrite(nest: Nest, target: Target, core: Core, distinct: set[int]) -> bool
         done = "what is looked up outside of the loop loaded in front of it"
         nest = _again(f, written)
     if by_small_indices(nest, target, written.runs):
-        done = done or "indices made floats by way of 32 bits"
+        done = done or "what is made of indices computed in 32 bits"
         nest = _again(f, written)
     if not done and by_ones(nest, target):
         done = "steps counted one by one"
@@ -665,13 +660,17 @@ def _apply(
     if kept:
         # (What is in a register must not be in two arrays.)
         asked = [(a, b, False) for a, b, _ in asked]
-    runs = [*written.runs, *(_long_enough(nest, written.start, lanes, variables, bool(changes)) if asked or (changes and lanes and lanes[0].depth > 1) else [])]
+    runs = [
+        *written.runs,
+        *(few_iterations.long_enough(nest, written.start, lanes, variables, bool(changes)) if asked or (changes and lanes and lanes[0].depth > 1) else []),
+    ]
     plain = apart.as_written(f, original, written.start, written.end + 1) if asked or runs else []
+    copies = few_iterations.copies(nest, lanes) if not changes else {}
     record = nest.record
     if record is not None:
         record.asks(f, asked)
         for loop in lanes:
-            record.does(f"lanes({nest.name(loop)})")
+            record.does(f"lanes({nest.name(loop)})" + (f", from {few_iterations.FEWEST_EACH} iterations on" if loop.index in copies else ""))
             if vectors is not None and vectors.get(loop.number, 1) > 1:
                 record.does(f"{vectors[loop.number]} vectors of {nest.name(loop)} at once")
         for change in changes:
@@ -681,6 +680,7 @@ def _apply(
     for loop in lanes:
         mark(nest, loop, variables, found, 0 if vectors is None else vectors.get(loop.number, 0))
         narrow(f, target, loop.head, loop.end)
+    few_iterations.choose(f, copies)
     marked = f.code
     blocks = tall.apply() if tall is not None else []
     for change in sorted(changes, key=_place, reverse=True) if tall is None else ():
@@ -691,33 +691,6 @@ def _apply(
     fast = f.code[written.start : len(f.code) - (len(original) - 1 - written.end)]
     distinct.update([instr.dst for instr in fast if instr.op is ops.FOR])
     f.code = original[: written.start] + apart.versioned(f, asked, plain, fast, original[written.start].line, runs) + original[written.end + 1 :]
-
-
-def _long_enough(nest: Nest, start: int, lanes: list[NestLoop], variables: list[Scalar], changed: bool) -> list[tuple[Op, int, int]]:
-    """What has to hold for innermost loops over lanes to gain anything, as far as it is known where the nest, with all that belongs to it, starts: a few short iterations are done as written.
-
-    Measured (Zen 4, rows of 3 to 20 elements): from 4 elements on a sum of two rows takes less time in lanes, and one total; two loops with a total each from 6, three totals from 8. Of the
-    triangles of Cholesky's factors, whose rows are half as long and whose iterations are jammed, those of matrices from 18 on.
-    """
-    f = nest.f
-    inside = {instr.dst for instr in f.code[start : nest.end + 1] if instr.dst >= 0}
-    sums = [sum(scalar.kind == REDUCTION and scalar.loop is loop for scalar in variables) for loop in lanes]
-    more = max([0, *[count - 1 for count in sums]]) + (sum(count > 0 for count in sums) > 1)
-    found: list[tuple[Op, int, int]] = []
-    for loop in lanes:
-        body = f.code[loop.head + 1 : loop.end]
-        if loop.parent is None or loop.step != 1 or len(body) > MOST_SHORT or has_loops(body):
-            continue
-        lo, hi, _ = f.code[loop.head].args
-        least = FEWEST_LANES + MORE_FOR_SUMS * more
-        outer = next((other for other in nest.loops if other.index == hi), None) if hi >= 0 else None
-        if outer is not None and outer.step == 1:
-            # (As many as have been around so far.)
-            least *= 4 if changed else 2
-            hi = f.code[outer.head].args[1]
-        if lo < 0 and hi >= 0 and hi not in inside:
-            found.append((ops.GE, hi, f.const(I64, int(f.const_values[~lo]) + least)))
-    return found
 
 
 def _columns(nest: Nest, target: Target, found: list[Dependence], variables: list[Scalar]) -> list[NestLoop]:

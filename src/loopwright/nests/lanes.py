@@ -28,7 +28,7 @@ from loopwright.vectors.skipped import long_arm
 from loopwright.vectors.sums import find
 from loopwright.vectors.tables import parts
 
-__all__ = ["adjacent", "computed", "differs", "free", "in_lanes", "in_pairs", "looked_up", "mark", "may_be_in_lanes", "obstructs", "strided"]
+__all__ = ["adjacent", "computed", "differs", "found_anew", "free", "in_lanes", "in_pairs", "looked_up", "mark", "may_be_in_lanes", "obstructs", "strided"]
 
 #: Of an ``if`` whose condition differs by lane both arms run: they may have so many instructions together, or so many times as many as there are lanes, without long arms
 #: that are passed over (``vectors/skipped.py``); or, where there is much else, which lanes gain by, so many times half as many as that has.
@@ -277,6 +277,15 @@ def differs(nest: Nest, loop: NestLoop, value: int) -> bool:
     return value not in nest.indices and nest.forms.depends(Form(0, {value: 1}), loop.head, loop.end)
 
 
+def found_anew(nest: Nest, loop: NestLoop) -> bool:
+    """Whether the bounds of a loop are found anew in each iteration of the one around, otherwise than from its index."""
+    around = loop.parent
+    if around is None:
+        return False
+    forms = (*loop.first, *loop.last)
+    return len(forms) < 2 or any(differs(nest, around, value) for form in forms for value in form.terms)
+
+
 def _scalars(nest: Nest, loop: NestLoop, variables: list[Scalar]) -> bool:
     """Whether variables carry nothing but totals that may be added up in any order."""
     f = nest.f
@@ -465,11 +474,7 @@ class _Body:
 
     def _bounded(self) -> bool:
         """Whether the bounds of the loop are not found anew in each iteration of the one around: such rows, of sparse matrices, are mostly too short for lanes to gain anything."""
-        around = self.loop.parent
-        if around is None:
-            return True
-        forms = (*self.loop.first, *self.loop.last)
-        return len(forms) > 1 and not any(differs(self.nest, around, value) for form in forms for value in form.terms)
+        return not found_anew(self.nest, self.loop)
 
     def _find_indices(self) -> None:
         """Find the indices that are only read by loads that look something up."""
