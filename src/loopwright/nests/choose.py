@@ -219,11 +219,11 @@ def _rewrite(nest: Nest, target: Target, core: Core, distinct: set[int]) -> bool
     while hoist(nest, written):
         done = "what is looked up outside of the loop loaded in front of it"
         nest = _again(f, written)
-    if by_small_indices(nest, target, written.runs):
-        done = done or "what is made of indices computed in 32 bits"
-        nest = _again(f, written)
     if not done and by_ones(nest, target):
         done = "steps counted one by one"
+        nest = _again(f, written)
+    if by_small_indices(nest, target, written.runs):
+        done = done or "what is made of indices computed in 32 bits"
         nest = _again(f, written)
     if not done and target.vector_bits and as_rows(nest, target, written):
         done = "small matrices, or neighbours, as rows"

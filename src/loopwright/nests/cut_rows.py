@@ -45,6 +45,7 @@ from loopwright.nests.graph import graph_of, recurrence_bound
 from loopwright.nests.lanes import adjacent, differs, free, may_be_in_lanes
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.scalars import Scalar, any_order, scalars
+from loopwright.nests.small_indices import by_small_indices
 from loopwright.nests.unroll import clone, read_once
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
@@ -59,8 +60,8 @@ MUCH: Final = 40
 #: Otherwise it is, with what is done behind, if no more than this of the time is left that an iteration takes; so many instructions are begun in a cycle.
 LEFT: Final = 0.8
 BEGUN: Final = 4
-#: What takes two instructions where it is done with one number.
-_TWO: Final = frozenset((ops.MIN, ops.MAX, ops.SELECT, ops.ABS, ops.ABS_DIFF))
+#: What takes several instructions where it is done with one number, and how many; divisions are by constants.
+_SEVERAL: Final = {**dict.fromkeys((ops.MIN, ops.MAX, ops.SELECT, ops.ABS, ops.ABS_DIFF), 2), **dict.fromkeys(LONG, 6)}
 #: So few, such as a load alone, stay with what has to be in order.
 FEW: Final = 2
 #: With fewer instructions before and behind it is not looked at.
@@ -257,6 +258,19 @@ class _Cut:
                 self.again.add(k)
             elif instr.dst not in totals:
                 made.setdefault(instr.dst, number)
+        for k in range(loop.end - 1, loop.head, -1):
+            # (What is made of a narrower number is made of it again.)
+            instr = f.code[k]
+            if (
+                instr.dst in kept
+                and instr.op is ops.CONVERT
+                and instr.source.bits < instr.type.bits
+                and instr.dst not in changed
+                and made.get(instr.args[0]) is not None
+            ):
+                self.again.add(k)
+                kept.remove(instr.dst)
+                kept.add(instr.args[0])
         self.kept = {r: made[r] for r in sorted(kept)}
         return len(kept) <= MOST_KEPT and not any(f.types[r].lanes or f.types[r] is BOOL or f.types[r] is PTR for r in kept)
 
@@ -379,7 +393,7 @@ class _Behind(_Cut):
             return False
         waits = recurrence_bound(graph_of(nest, loop, dependences(nest), core))
         lanes = target.vector_bits // max([32, *[self.f.types[r].bits for r in self.kept]])
-        counts = [sum([1 + (instr.op in _TWO) for instr in body if instr.op is not ops.END and instr.op is not ops.ELSE]) for body in bodies]
+        counts = [sum([_SEVERAL.get(instr.op, 1) for instr in body if instr.op is not ops.END and instr.op is not ops.ELSE]) for body in bodies]
         read = {a for instr in bodies[self.ordered] for a in instr.args}
         moved = sum([number == self.ordered or r in read for r, number in self.kept.items()])
         ordered = max((counts[self.ordered] + moved) / BEGUN, waits)
@@ -396,6 +410,8 @@ class _Behind(_Cut):
         nest = next((one for one in nests(f) if one.start >= self.nest.start), None)
         found = False
         if nest is not None and not nest.obstacles:
+            if by_small_indices(nest, target, []):
+                nest = next(one for one in nests(f) if one.start >= self.nest.start)
             outer = nest.loops[loop.number]
             found = may_be_in_lanes(nest, outer, scalars(nest), target) and free(outer, dependences(nest))
         f.code = code

@@ -24,6 +24,8 @@ _LEAST: Final = 1 << 20
 #: A conversion of 64 bits that takes so many instructions is as good.
 _FEW: Final = 2
 _DIVIDING: Final = frozenset((ops.DIV_FLOOR, ops.REM_FLOOR))
+#: Numbers of so few bits are small whatever they are.
+_NARROW: Final = 16
 #: What goes on in 32 bits where an operand is in 32.
 _GOING_ON: Final = frozenset((ops.ADD, ops.SUB, ops.NEG, ops.MUL, ops.MIN, ops.MAX, *_DIVIDING))
 
@@ -98,6 +100,8 @@ class _Sizes:
 
     def _made(self, instr: Instr) -> _Size | None:
         op, args = instr.op, instr.args
+        if op is ops.CONVERT:
+            return _Size(1 << instr.source.bits, {}) if instr.source.is_integer and instr.source.bits <= _NARROW else None
         if op not in _GOING_ON and op is not ops.COPY:
             return None
         sizes = [self.of(a) for a in args]
