@@ -74,10 +74,62 @@ def two_ways(dice: random.Random) -> list[str]:
     return [f"{dice.choice(places[:4])} = {dice.choice(places)} {dice.choice('+-')} {dice.choice(places)}" for _ in range(dice.randint(1, 3))]
 
 
-@pytest.mark.parametrize("seed", range(60))
+def handed_on(dice: random.Random) -> list[str]:
+    """Work that hangs on the element alone, a state that hangs on the one before, work that hangs on the state."""
+    lines = [f"x0 = {dice.choice(['a[i] * 2', 'b[i] - a[i]', 'w[i, 1] + 1'])}"]
+    names = ["x0", "a[i]"]
+    for n in range(1, dice.randint(1, 5)):
+        lines.append(f"x{n} = {expression(dice, names, 2)}")
+        names.append(f"x{n}")
+    value = dice.choice(names)
+    lines += dice.choice(
+        [
+            [f"s = lw.max(s - 1, {value}) + x0"],
+            [f"if {value} > s:", "    s = s + 1", "else:", f"    s = s - {dice.choice(names)}"],
+            [f"if {value} > s:", "    s = x0", f"last = last - s + {value}", "if last > 9:", "    last = s"],
+            [f"s = {value} - s", "last = lw.min(last + s, x0)"],
+        ]
+    )
+    names.append("s")
+    for n in range(dice.randint(1, 4)):
+        lines.append(f"z{n} = {expression(dice, names, 2)}")
+        names.append(f"z{n}")
+    lines.append(f"c[i] = {names[-1]}")
+    if dice.random() < 0.3:
+        lines.append(f"b[i] = {dice.choice(names)} + 1")
+    return lines
+
+
+def moved(dice: random.Random) -> list[str]:
+    """A counter that moves on by the same everywhere, elements looked up with their neighbours, indices that are divided, what the last iteration leaves."""
+    by = dice.randint(1, 2)
+    near = [
+        "t[k[i]]",
+        "t[k[i] + 1]",
+        "w[k[i] % 4 // 2, k[i] % 2]",
+        "w[k[i] // 4, k[i] % 2 + 1]",
+        f"a[(i * {dice.randint(1, 2)}) // 3]",
+        f"b[(i + {dice.randint(0, 9)}) % 5 % n]",
+        "a[i]",
+    ]
+    value = f"{dice.choice(near)} {dice.choice('+-')} {dice.choice(near)}"
+    other = f"{dice.choice(near)} {dice.choice('+-')} b[i]"
+    lines = [f"m += {by}"] if dice.random() < 0.4 else []
+    if dice.random() < 0.5:
+        lines += [f"if {dice.choice(near)} > 1:", f"    c[m + {dice.randint(0, 1)}] = {value}", "    m += 1", "else:", "    m += 1", f"    c[m] = {other}"]
+    else:
+        lines += [f"c[m] = {value}", "m += 1"]
+    if dice.random() < 0.5:
+        lines.append(f"last = {other}")
+    if dice.random() < 0.3:
+        lines += [f"v[0, {dice.randint(0, 7)}] = {value}", f"b[i] = v[0, {dice.randint(0, 7)}] + 1"]
+    return lines
+
+
+@pytest.mark.parametrize("seed", range(100))
 def test_random_loops(seed: int) -> None:
     dice = random.Random(seed)
-    make = (listed, records, two_ways)[seed % 3]
+    make = (listed, records, two_ways, handed_on, moved)[seed % 5]
     bound = dice.choice(["n // 2", "(n + 1) // 2", "n // 3", "n - n // 2"] if make is two_ways else ["n - 1", "n - 1", "n // 2"])
     body = "".join(f"            {line}\n" for line in make(dice))
     source = f"def nest(a, b, c, k, t, w, v):\n    n = a.shape[0]\n    m = lw.i64(0)\n    s = t[0]\n    last = t[1]\n    if n > 1:\n        for i in range({bound}):\n{body}    t[2] += s + last + m\n"

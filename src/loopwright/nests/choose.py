@@ -25,6 +25,7 @@ from loopwright.nests import (
     flattened,
     fusion,
     held_elements,
+    induction,
     listed,
     low_halves,
     previous,
@@ -50,6 +51,7 @@ from loopwright.nests.graph import graph_of, recurrence_bound, resource_bound
 from loopwright.nests.hoisted import hoist
 from loopwright.nests.jam import invariant
 from loopwright.nests.lanes import adjacent, free, in_pairs, mark, strided
+from loopwright.nests.last_apart import last_apart
 from loopwright.nests.narrow import narrow
 from loopwright.nests.nest import Nest, NestLoop, Run, nests, parts
 from loopwright.nests.order import reorder
@@ -93,7 +95,10 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     """
     forget()
     low_halves.run(f)
+    computed = induction.run(f)
     out = written_out.run(f)
+    for index, steps in computed.items():
+        out[index] = [*steps, *out.get(index, [])]
     shortcuts.run(f)
     flags.run(f)
     wrapped.run(f)
@@ -301,6 +306,12 @@ def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original:
         nest = _again(f, written)
         if record is not None:
             record.does("elements that stay the same kept in registers")
+        found = dependences(nest, inner)
+    if last_apart(nest, scalars(nest), target):
+        nest = _again(f, written)
+        if record is not None:
+            record.does("the last iteration apart, for what it leaves in variables")
+        inner = inner or too_many(nest)
         found = dependences(nest, inner)
     if f.code is not before:
         variables = scalars(nest)

@@ -185,7 +185,7 @@ def _distances(nest: Nest, first: Access, second: Access) -> list[Component] | N
     """The distances of two accesses in the same loops, whose subscripts differ by constants; [] for none; None where it is not that simple.
 
     It is where each subscript has one index at most, no index is in two, and nothing but constants keeps an iteration from being there: where bounds are no
-    constants, parameters make loops as long as it takes. Then two iterations at the distance are there, unless a loop is too short; in a loop that no
+    constants, parameters make loops as long as it takes, and subscripts as great. Then two iterations at the distance are there, unless a loop is too short; in a loop that no
     subscript depends on they may be any two.
     """
     if first.loops != second.loops:
@@ -193,14 +193,20 @@ def _distances(nest: Nest, first: Access, second: Access) -> list[Component] | N
     known: dict[int, int] = {}
     never = False
     for x, y, extent in zip(first.subscripts, second.subscripts, nest.f.arrays[first.array].extents, strict=True):
-        if x is None or y is None or x.terms != y.terms or len(x.terms) > 1 or extent < 0:
+        if x is None or y is None or x.terms != y.terms or extent < 0:
             return None
         apart = x.constant - y.constant
         least = min(x.constant, y.constant)
+        indices = 0
         for value, coefficient in x.terms.items():
             loop = nest.indices.get(value)
+            if loop is None and not nest.varies(value):
+                # (The same for both.)
+                least = max(least, 0)
+                continue
+            indices += 1
             start = _start(nest, loop) if loop is not None and coefficient > 0 else None
-            if loop is None or start is None or loop.number in known:
+            if loop is None or start is None or loop.number in known or indices > 1:
                 return None
             unit = coefficient * loop.step
             never = never or apart % unit != 0
