@@ -436,3 +436,12 @@ def test_what_an_inner_loop_does_not_change_is_loaded_down_a_column_once() -> No
     stored = source.replace("            r = x * x + y * y\n", "            r = x * x + y * y\n            a[i, 2] = r\n")
     assert "lanes(i)" not in kernel(stored).compile(a, b, np.zeros(45, np.int32), target="x86-64-v4").nests()[0].done
     rewritten(stored, a, b, np.zeros(45, np.int32))
+
+
+def test_wide_integers_divided_by_constants() -> None:
+    """Eight lanes of 64 bits take twice as many instructions as one number, and half of them where only some are divided."""
+    given = (np.random.default_rng(3).integers(-(2**62), 2**62, 100), np.zeros(100, np.int64))
+    always = "def nest(a, b):\n    for i in range(len(a)):\n        b[i] = (a[i] * 7 + 3) % 1000007 - a[i] // 10\n"
+    assert "lanes" in rewritten(always, *given)
+    seldom = "def nest(a, b):\n    for i in range(len(a)):\n        if a[i] > 5:\n            b[i] = (a[i] * 7 + 3) % 1000007\n"
+    assert "lanes" not in rewritten(seldom, *given)

@@ -168,6 +168,37 @@ def test_fastmath_drops_the_addition_of_zero() -> None:
     assert rewritten(expression("%r = add.f32 %a, 0.0", type_="f32", option="option fastmath"), simplify) == block("ret %a")
 
 
+def test_fastmath_makes_one_factor_of_constants() -> None:
+    lines = "%1 = mul.f64 %a, 12.0\n%r = mul.f64 0.25, %1"
+    assert rewritten(expression(lines, type_="f64", option="option fastmath"), simplify) == block("%r = mul.f64 %a, 3.0\nret %r")
+    assert "3.0" not in rewritten(expression(lines, type_="f64"), simplify)
+    # Their product is none of the type's numbers.
+    huge = "%1 = mul.f32 %a, 1e30\n%r = mul.f32 %1, 1e30"
+    assert "inf" not in rewritten(expression(huge, type_="f32", option="option fastmath"), simplify)
+
+
+def test_what_waits_for_a_variable_is_multiplied_last() -> None:
+    """Of a product of what the iteration before has left and another one the former is the multiply-add's."""
+    for op, wanted in (("add", "fma.f64 %s_0, 0.5, %_5"), ("sub", "fms.f64 %s_0, 0.5, %_5")):
+        text = f"""
+        function f(%a: ptr, %n: i64, %s0: f64) -> f64
+          option contract
+          option fastmath
+          array a: f64[%n] at %a
+          var %s: f64
+          %s = copy.f64 %s0
+          %i = for 0, %n, 1
+            %x = load.f64 a[%i]
+            %1 = mul.f64 %x, 3.0
+            %2 = mul.f64 %s, 0.5
+            %s = {op}.f64 %2, %1
+          end
+          ret.f64 %s
+        end
+        """
+        assert wanted in rewritten(text, simplify)
+
+
 def test_the_opposite_comparison_of_integers_but_not_of_floats() -> None:
     assert rewritten(expression("%1 = lt.i64 %a, %b\n%r = not.bool %1", "%r->bool"), simplify) == block("%r = ge.i64 %a, %b\nret %r")
     text = "%1 = lt.f32 %a, %b\n%r = not.bool %1"

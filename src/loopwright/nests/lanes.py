@@ -34,6 +34,8 @@ __all__ = ["adjacent", "computed", "differs", "found_anew", "free", "in_lanes", 
 #: that are passed over (``vectors/skipped.py``); or, where there is much else, which lanes gain by, so many times half as many as that has.
 MOST_BRANCHED: Final = 24
 BRANCHED_PER_LANE: Final = 10
+#: By a constant a number is divided in about ten instructions, so that in lanes it may take so many for each.
+DIVIDED_PER_LANE: Final = 4
 #: What has been stored so few iterations before is not loaded again by vectors, of which each would wait for two stores.
 NEAR: Final = 64
 #: Bits of masks where no vector says how wide its elements are, as ``vectorize`` has it.
@@ -57,7 +59,8 @@ _BRANCHES: Final = frozenset((ops.BR, ops.BR_IF))
 _REFUSED: Final = frozenset((ops.WHILE, ops.LOOP))
 _CONVERSIONS: Final = frozenset((ops.CONVERT, ops.CONVERT_SATURATED, *ops.UNCHECKED))
 #: Whose sequences depend on a constant that they divide or shift by. (Those of products do, too.)
-_BY_CONSTANTS: Final = frozenset((ops.DIV_FLOOR, ops.REM_FLOOR, ops.DIV_TRUNC, ops.REM_TRUNC, ops.SHL, ops.SHR, ops.ROTATE_LEFT, ops.ROTATE_RIGHT))
+DIVISIONS: Final = (ops.DIV_FLOOR, ops.REM_FLOOR, ops.DIV_TRUNC, ops.REM_TRUNC)
+_BY_CONSTANTS: Final = frozenset((*DIVISIONS, ops.SHL, ops.SHR, ops.ROTATE_LEFT, ops.ROTATE_RIGHT))
 
 
 def adjacent(nest: Nest, variables: list[Scalar], target: Target, apart: bool = False) -> list[NestLoop]:
@@ -437,13 +440,18 @@ class _Body:
             elif op is ops.LOAD or op is ops.STORE:
                 if not self._accesses(instr, depth > 0, self.apart or self.seldom(k)):
                     return False
-            elif self._of(instr.dst) == _VARYING and not (
-                self.done(instr, MOST_RARELY if k < skipped else MOST_STEPS) and (not looks_up or self._gains(instr))
-            ):
+            elif self._of(instr.dst) == _VARYING and not (self.done(instr, self._most(instr, k < skipped, depth)) and (not looks_up or self._gains(instr))):
                 return False
         if self.strided and not self._in_order():
             return False
         return branched <= max(MOST_BRANCHED, BRANCHED_PER_LANE * self.lanes, common * self.lanes // 2)
+
+    def _most(self, instr: Instr, skipped: bool, depth: int) -> int:
+        """How many instructions an operation may take, in a long arm that is passed over, or in so many others."""
+        if skipped:
+            return MOST_RARELY
+        divides = not depth and instr.op in DIVISIONS and instr.type.is_integer and instr.args[1] < 0
+        return max(MOST_STEPS, DIVIDED_PER_LANE * self.lanes) if divides else MOST_STEPS
 
     def done(self, instr: Instr, most: int) -> bool:
         """Whether an operation whose result differs by lane is done in lanes, by so many instructions at most."""

@@ -167,8 +167,11 @@ def _sub(v: Values, instr: Instr, args: list[int]) -> int:
         instr.op = ops.NEG
         args[:] = [b]
         return KEEP
-    if v.contract and type_.is_float and a != b and not _contract(v, instr, args, b, a, ops.FNMA):
-        _contract(v, instr, args, a, b, ops.FMS)
+    if v.contract and type_.is_float and a != b:
+        if v.fastmath and _waits(v, a) and not _waits(v, b) and _contract(v, instr, args, a, b, ops.FMS):
+            return KEEP
+        if not _contract(v, instr, args, b, a, ops.FNMA):
+            _contract(v, instr, args, a, b, ops.FMS)
     return KEEP
 
 
@@ -195,7 +198,22 @@ def _mul(v: Values, instr: Instr, args: list[int]) -> int:
         if whole > 0 and whole & (whole - 1) == 0 and (type_.bits >= 32 or type_.lanes):
             instr.op = ops.SHL
             args[1] = f.const(f.const_types[~b], whole.bit_length() - 1)
+    elif v.fastmath:
+        _factors(v, instr, args)
     return KEEP
+
+
+def _factors(v: Values, instr: Instr, args: list[int]) -> None:
+    """Make one factor of two that are constants: ``x * 13 / 14`` is one product."""
+    a, b = args
+    inner = v.origin(a)
+    if inner is None or inner.op is not ops.MUL or inner.type is not instr.type:
+        return
+    x, z = v.made_from[a]
+    if z < 0 and v.available([x]):
+        both = _fold(v, instr, [z, b])
+        if both < 0 and math.isfinite(v.f.const_values[~both]) and v.f.const_values[~both] != 0:
+            args[0], args[1] = x, both
 
 
 def _div(v: Values, instr: Instr, args: list[int]) -> int:
