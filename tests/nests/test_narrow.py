@@ -59,6 +59,43 @@ def test_what_does_not_fit_is_not(value: str, source: str) -> None:
     assert ".i32" in lanes_of(kernel_of(value, source, "u8"))
 
 
+BITS = f"(1 if {X} >= {Y} else 0) | (4 if {Y} < {Z} else 0) | (lw.i32(128) if {Z} != {X} else lw.i32(0))"
+
+
+@pytest.mark.parametrize(
+    ("value", "source", "to", "operation"),
+    [(BITS, "u8", "u8", "or.u8"), (f"{X} + {Y} - {Z}", "u8", "u8", "add.u8"), (BITS, "i16", "u8", "or.i16"), (BITS, "u8", "i16", "or.u16")],
+)
+def test_what_is_set_in_arms_is_narrow_too(value: str, source: str, to: str, operation: str) -> None:
+    body = lanes_of(kernel_of(value, source, to))
+    assert operation in body and ".i32" not in body
+    given = [np.random.default_rng(k).integers(-90, 90, 83).astype({"u8": "u1", "i16": "i2"}[source]) for k in range(3)]
+    got, want = (np.zeros(83, {"u8": "u1", "i16": "i2"}[to]) for _ in range(2))
+    kernel_of(value, source, to)(*given, got)
+    kernel_of(value, source, to, nests="off")(*given, want)
+    np.testing.assert_array_equal(got, want)
+
+
+def test_what_is_read_behind_the_loop_keeps_its_width() -> None:
+    text = """def k(x, out):
+    v = lw.i32(70000)
+    for i in lw.range(len(out)):
+        v = lw.i32(1000) if x[i] > 3 else lw.i32(7)
+        out[i] = lw.u8(v)
+    return v
+"""
+    scope: dict[str, Any] = {"lw": lw}
+    exec(text, scope)  # noqa: S102 (the text above)
+    scope["k"].__annotations__ = {"x": lw.Array[lw.u8], "out": lw.Array[lw.u8]}
+    kernel = lw.kernel(source=text)(scope["k"])
+    for n, last in ((0, 0), (1, 9), (40, 9), (40, 0)):
+        x = np.zeros(n, np.uint8)
+        x[-1:] = last
+        out = np.zeros(n, np.uint8)
+        assert kernel(x, out) == (70000 if not n else 1000 if last > 3 else 7)
+        np.testing.assert_array_equal(out, np.where(x > 3, 1000 & 255, 7))
+
+
 def random_value(rng: random.Random, depth: int) -> str:
     if depth == 0 or rng.random() < 0.15:
         return rng.choice([X, Y, Z, X, Y, Z, str(rng.choice([1, 2, 3, 100, 255, 300]))])
