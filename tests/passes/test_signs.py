@@ -287,3 +287,25 @@ def test_states_are_neither_masked_nor_extended_again(runner: Runner) -> None:
     if runner.folder == "x86":
         body = code.ir("simplify").split("= for ")[1]
         assert body.count("and.i32") == 1 + body.count("and.i32 %s, 3") and "convert.i64.i32" not in body, body
+
+
+@lw.kernel
+def shifted_lanes(a: lw.Array[lw.i64], b: lw.Array[lw.i64], c: lw.Array[lw.i64]):
+    for i in lw.lanes(len(a)):
+        masked = (a[i] | (a[i] << 4)) & 0x0F0F0F0F0F0F0F0F
+        b[i] = masked >> 3
+        c[i] = a[i] >> 3
+
+
+def test_lanes_that_are_masked_are_shifted_without_signs() -> None:
+    """AVX2 has no shift of 64 bits that takes signs in; AVX-512 has."""
+    text = str(shifted_lanes.compile(target="x86-64-v3", keep=True).ir("expand"))
+    # Half of them, those of what may be negative, are corrected.
+    assert text.count("shr.u64x4") == 2 * text.count("xor.u64x4") > 0
+    assert "shr.u64" not in str(shifted_lanes.compile(target="x86-64-v4", keep=True).ir("expand"))
+    a = np.random.default_rng(5).integers(-(2**63), 2**63 - 1, 37)
+    b, c = np.zeros_like(a), np.zeros_like(a)
+    for target in ("x86-64-v3", "native"):
+        lw.kernel(shifted_lanes.function, target=None if target == "native" else target)(a, b, c)
+        np.testing.assert_array_equal(b, ((a | (a << 4)) & 0x0F0F0F0F0F0F0F0F) >> 3)
+        np.testing.assert_array_equal(c, a >> 3)

@@ -2,7 +2,8 @@
 
 ``//`` and ``%`` round down, which takes corrections where a sign may differ, and machines divide numbers of 32 bits faster than those of 64. What a loop counts, an extent, a remainder of something positive and
 what a condition has asked are known to be at least 0, often to be small. So is the state of an automaton, which is masked wherever it changes: to extend it by its sign, and to mask it once more, takes a cycle
-each of those that the next state waits for.
+each of those that the next state waits for. Lanes of 64 bits that are known to be at least 0, by the masks that they have been under, are shifted to the right without signs where the machine has no
+shifts that take them in (AVX2: one instruction instead of three).
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.loops import IS_LOOP
 from loopwright.ir.ranges import fits, ranges_at
+from loopwright.nests.operations import steps
+from loopwright.passes.packed import Packed
 from loopwright.targets.target import Target
-from loopwright.types import I32, I64, U32, U64, VOID, Type
+from loopwright.types import I32, I64, U32, U64, VOID, Type, vector_of
 
 __all__ = ["run"]
 
@@ -67,7 +70,33 @@ def _places(f: Function, zeros: bool) -> set[int]:
 
 
 def run(f: Function, target: Target) -> None:
-    """Rewrite such operations on scalars."""
+    """Rewrite such operations."""
+    _shift_lanes(f, target)
+    _on_scalars(f, target)
+
+
+def _shift_lanes(f: Function, target: Target) -> None:
+    """Shift lanes without signs where that does the same, and is quicker."""
+    if ops.SHR.code not in target.expanded:
+        return
+    packed: Packed | None = None
+    out: list[Instr] = []
+    for instr in f.code:
+        type_ = instr.type
+        if instr.op is ops.SHR and type_.lanes and type_.element is I64 and instr.args[0] >= 0 > instr.args[1]:
+            dear = steps(target, ops.SHR, type_, VOID, int(f.const_values[~instr.args[1]])) > 1
+            packed = packed or (Packed(f) if dear else None)
+            if dear and packed is not None and packed.range(instr.args[0], type_, 0)[0] >= 0:
+                unsigned = vector_of(U64, type_.lanes)
+                given, made = f.register(unsigned), f.register(unsigned)
+                out.append(Instr(ops.BITCAST, unsigned, given, [instr.args[0]], 0, instr.line, type_))
+                out.append(Instr(ops.SHR, unsigned, made, [given, f.const(unsigned, f.const_values[~instr.args[1]])], 0, instr.line))
+                instr = Instr(ops.BITCAST, type_, instr.dst, [made], 0, instr.line, unsigned)
+        out.append(instr)
+    f.code = out
+
+
+def _on_scalars(f: Function, target: Target) -> None:
     # (What a machine makes in 32 bits may have zeros above it.)
     places = _places(f, target.same_register(I64, U32, True))
     if not places:
