@@ -321,9 +321,10 @@ def stored_behind(x: lw.Array[lw.f64], y: lw.Array[lw.f64]):
 
 def test_an_element_stored_to_before_is_chosen_for_though_its_subscript_is_computed_anew() -> None:
     text = stored_again.compile(target="x86-64-v3").ir("nests")
-    assert "select" in text and "if " not in text
+    # (One ``if`` asks whether the arrays overlap.)
+    assert "select" in text and text.count("if ") == 1
     # The variable that the subscript is made of has changed in between.
-    assert "if " in stored_behind.compile(target="x86-64-v3").ir("nests")
+    assert "select" not in stored_behind.compile(target="x86-64-v3").ir("nests")
 
 
 @pytest.mark.parametrize("kernel", [stored_again, stored_behind], ids=lambda kernel: kernel.function.__name__)

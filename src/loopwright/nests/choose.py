@@ -59,7 +59,7 @@ from loopwright.nests.packs import packs
 from loopwright.nests.panels import Panels, panels
 from loopwright.nests.partial import divide, totals
 from loopwright.nests.registers import keep, repeats
-from loopwright.nests.repeated import share
+from loopwright.nests.repeated import once, share
 from loopwright.nests.reverse import upwards
 from loopwright.nests.scalars import REDUCTION, Scalar, scalars
 from loopwright.nests.sharing import shared
@@ -167,6 +167,11 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
         # (What was loaded goes from one iteration to the next now.)
         reassociate.run(f)
     if untouched:
+        for nest in reversed(nests(f)):
+            if nest.loops[0].index in untouched and nest.loops[0].index not in distinct:
+                asked = once(nest)
+                if asked and report is not None:
+                    report.asked(nest.loops[0].line, f, asked)
         for nest in reversed(nests(f)):
             if nest.loops[0].index in untouched:
                 short_loops.unroll(nest, target, report)

@@ -2,15 +2,25 @@
 
 What comes in between may store to other arrays, so that it can only be done where those are known not to overlap. It is what shows that in
 ``for j in range(n - 1, w[i] - 1, -1): t[j] = max(t[j], t[j - w[i]] + v[i])`` both ``w[i]`` are one number, which does not change with ``j``.
+
+Where a nest stays as written otherwise, such loads alone are worth the question in front of it: ``h[min(a[i], b[i])] += 1`` and ``h[max(a[i], b[i])] -= 1`` load four elements, or two.
 """
 
 from __future__ import annotations
 
+from typing import Final
+
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
+from loopwright.nests import apart
 from loopwright.nests.nest import Access, Nest
+from loopwright.nests.unroll import crossing_branches
 
-__all__ = ["share"]
+__all__ = ["once", "share"]
+
+#: Longer nests are not written twice for that, nor are those of fewer iterations.
+LONGEST: Final = 120
+FEWEST: Final = 16
 
 
 def share(nest: Nest) -> bool:
@@ -47,6 +57,39 @@ def share(nest: Nest) -> bool:
         out.append(instr)
     f.code = out
     return True
+
+
+def once(nest: Nest) -> list[tuple[int, int, bool]]:
+    """Have it asked in front of a nest whether its arrays overlap, where that lets elements be loaded once. Returns what is asked; the nest does not describe the code any more if that is anything."""
+    f = nest.f
+    if nest.end - nest.start > LONGEST or not nest.loops[0].reaches(FEWEST) or crossing_branches(f.code[nest.start : nest.end + 1]) or not _hidden(nest):
+        return []
+    asked = apart.pairs(nest)
+    if asked:
+        original = f.code
+        apart.rewritten(f, original, nest.start, nest.end + 1, asked, apart.as_written(f, original, nest.start, nest.end + 1))
+    return asked
+
+
+def _hidden(nest: Nest) -> bool:
+    """Whether an element of an array that is only read is loaded again behind a store, or in each iteration of a loop that stores, which might change it."""
+    arrays = nest.f.arrays
+    stores = [access for access in nest.accesses if access.store]
+    stored = {access.array for access in stores}
+    first: dict[tuple[int, ...], list[Access]] = {}
+    for access in nest.accesses:
+        key = _key(access)
+        if access.array in stored or arrays[access.array].data or arrays[access.array].size or not key:
+            continue
+        loop = access.loops[-1]
+        same = not any(form is None or nest.forms.depends(form, loop.head, loop.end) for form in access.subscripts)
+        if same and any(loop in store.loops for store in stores):
+            return True
+        earlier = first.setdefault(key, [])
+        if any(_before(other, access) and any(other.position < store.position < access.position for store in stores) for other in earlier):
+            return True
+        earlier.append(access)
+    return False
 
 
 def _key(access: Access) -> tuple[int, ...]:

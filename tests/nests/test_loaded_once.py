@@ -1,0 +1,84 @@
+"""Loops that stay as written, but for elements that they load again behind a store: loaded once where arrays do not overlap, and as written where they do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.machines import Runner, runners
+
+import loopwright as lw
+
+
+@lw.kernel
+def bookings(a: lw.Array[lw.i32], b: lw.Array[lw.i32], c: lw.Array[lw.i32], d: lw.Array[lw.i32]):
+    for q in lw.range(a.shape[0]):
+        d[lw.min(a[q], b[q])] += c[q]
+        d[lw.max(a[q], b[q]) + 1] -= c[q]
+
+
+@lw.kernel
+def in_every_iteration(a: lw.Array[lw.i32], b: lw.Array[lw.i32], c: lw.Array[lw.i32], d: lw.Array[lw.i32]):
+    for q in lw.range(a.shape[0]):
+        d[a[q]] = d[(a[q] + b[0]) & 7] ^ c[1]
+
+
+@lw.kernel
+def under_a_condition(a: lw.Array[lw.i32], b: lw.Array[lw.i32], c: lw.Array[lw.i32], d: lw.Array[lw.i32]):
+    """The second is not behind the first."""
+    for q in lw.range(a.shape[0]):
+        if a[q] > 3:
+            d[a[q]] += c[q]
+        else:
+            d[b[q]] -= c[q]
+
+
+@lw.kernel
+def of_what_it_stores(a: lw.Array[lw.i32], b: lw.Array[lw.i32], c: lw.Array[lw.i32], d: lw.Array[lw.i32]):
+    for q in lw.range(a.shape[0]):
+        d[a[q]] += 1
+        c[q] = d[a[q]]
+
+
+#: By kernel: what may be told apart lets it load less.
+KERNELS = {bookings: True, in_every_iteration: True, under_a_condition: False, of_what_it_stores: True}
+
+
+def given(n: int) -> list[Any]:
+    rng = np.random.default_rng(n)
+    return [rng.integers(0, 7, max(n, size)).astype(np.int32)[: n if size == 1 else None] for size in (1, 1, 2, 9)]
+
+
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.target.core is not None))
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.function.__name__)
+def test_as_written(runner: Runner, kernel: lw.Kernel) -> None:
+    for n in (2, 3, 40):
+        args = given(n)
+        wanted = [a.copy() for a in args]
+        lw.kernel(kernel.function, nests="off")(*wanted)
+
+        def compare(_: Any, args: Any = args, wanted: Any = wanted) -> None:
+            for a, b in zip(args, wanted, strict=True):
+                np.testing.assert_array_equal(a, b)
+
+        runner.run(runner.compiled(kernel, *args), args, compare)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.function.__name__)
+def test_which_are_asked_for(kernel: lw.Kernel) -> None:
+    said = str(kernel.compile(*given(40), target="x86-64-v3").nests())
+    assert ("asked in front of it" in said) == KERNELS[kernel], said
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.function.__name__)
+def test_arrays_that_overlap_run_as_written(kernel: lw.Kernel) -> None:
+    """What is stored is what is loaded next. (All indices, which change by one for each element at most, are inside.)"""
+    for shift in (98, 118, 121, 150):
+        results = []
+        for made in (kernel, lw.kernel(kernel.function, nests="off")):
+            memory, ones = np.full(400, 20, np.int32), np.ones(40, np.int32)
+            made(memory[shift : shift + 30], memory[121:151], ones, memory[100:300])
+            results += [memory, ones]
+        np.testing.assert_array_equal(results[0], results[2])
+        np.testing.assert_array_equal(results[1], results[3])
