@@ -68,8 +68,19 @@ def perhaps(a: lw.Array[lw.i32, 2], b: lw.Array[lw.i32, 2], c: lw.Array[lw.i32, 
         c[i % c.shape[0], 0] = x
 
 
-#: By kernel: what the report names.
-KERNELS = {kept: True, element: True, blocks: True, sums_too: True, perhaps: False}
+@lw.kernel(contract=False)
+def waits(a: lw.Array[lw.i32, 2], b: lw.Array[lw.i32, 2], c: lw.Array[lw.i32, 2]):
+    """Each iteration reads what the one before has stored."""
+    for i in lw.range(a.shape[0]):
+        x = lw.i32(5)
+        for j in lw.range(1, a.shape[1]):
+            x = b[i, j - 1] ^ a[i, j]
+            b[i, j] = x + 1
+        c[0, 0] = x
+
+
+#: By kernel: whether the report names it.
+KERNELS = {kept: True, element: True, blocks: True, sums_too: True, perhaps: False, waits: False}
 
 
 def given(rows: int, columns: int) -> list[Any]:

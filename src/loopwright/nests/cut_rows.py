@@ -266,7 +266,8 @@ class _Cut:
                 and instr.op is ops.CONVERT
                 and instr.source.bits < instr.type.bits
                 and instr.dst not in changed
-                and made.get(instr.args[0]) is not None
+                and instr.args[0] in made
+                and not f.variable[instr.args[0]]
             ):
                 self.again.add(k)
                 kept.remove(instr.dst)

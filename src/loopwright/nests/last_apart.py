@@ -19,7 +19,8 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr
 from loopwright.nests.code import Code
 from loopwright.nests.conditions import append_loop, own_variables
-from loopwright.nests.lanes import may_be_in_lanes
+from loopwright.nests.dependence import dependences, too_many
+from loopwright.nests.lanes import free, may_be_in_lanes
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.scalars import PRIVATE, Scalar, scalars
 from loopwright.nests.stepped import by_ones
@@ -47,10 +48,15 @@ def last_apart(nest: Nest, variables: list[Scalar], target: Target) -> bool:
         made = next((one for one in nests(f) if one.start >= nest.start), None)
         if made is not None and not made.obstacles:
             again = next(one for one in made.loops if one.number == loop.number)
-            if may_be_in_lanes(made, again, scalars(made), target) or (loop.step > 1 and by_ones(made, target)):
+            if (loop.step > 1 and by_ones(made, target)) or _may_be_in_lanes(made, again, target):
                 return True
         f.code = original
     return False
+
+
+def _may_be_in_lanes(nest: Nest, loop: NestLoop, target: Target) -> bool:
+    """Whether nothing keeps a loop from being one over lanes, its dependences included."""
+    return may_be_in_lanes(nest, loop, scalars(nest), target) and not too_many(nest, True) and free(loop, dependences(nest, True))
 
 
 def _left(nest: Nest, loop: NestLoop, variables: list[Scalar]) -> list[int]:
