@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import operator
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.machines import Runner, runners
@@ -312,3 +315,55 @@ def test_a_condition_of_two_parts_stores_nothing_in_its_other_arm() -> None:
     c = np.zeros(8, np.int32)
     _stores_where_it_fails(a, c)
     assert c.tolist() == [0, 0, 7, 7, 7, 7, 7, 7]
+
+
+def float_kernel(type_: str, condition: str, then: str, otherwise: str) -> Any:
+    arm = f"        else:\n            s = {otherwise}\n" if otherwise else ""
+    text = f"""def k(a: lw.Array[T], b: lw.Array[T], c: lw.Array[T]):
+    s = T(1.5)
+    for i in lw.range(a.shape[0]):
+        if {condition}:
+            s = {then}
+{arm}        c[i] = s - b[i]
+"""
+    space = {"lw": lw, "T": getattr(lw, type_)}
+    exec(text, space)  # noqa: S102 (the text above)
+    return lw.kernel(source=text, contract=False)(space["k"])
+
+
+@pytest.mark.parametrize("runner", runners())
+@pytest.mark.parametrize("type_", ["f32", "f64"])
+def test_choices_between_floats(runner: Runner, type_: str) -> None:
+    """Comparisons of what is loaded, of what is computed, and of what waits; also of NaN, infinities and zeros with signs."""
+    dtype = np.dtype({"f32": "f4", "f64": "f8"}[type_])
+    rng = np.random.default_rng(1)
+    a, b = [rng.integers(-3, 4, 60).astype(dtype) for _ in range(2)]
+    a[::7], b[::11], a[5], b[9], a[9] = np.nan, np.nan, np.inf, -0.0, 0.0
+    operators = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne}
+    for sign, compare in operators.items():
+        for inverted in (False, True):
+            for first, second in (("a[i]", "b[i]"), ("s", "b[i]"), ("b[i]", "s")):
+                condition = f"{'not ' if inverted else ''}{first} {sign} {second}"
+                kernel = float_kernel(type_, condition, "a[i]", "b[i] * T(0.5)" if sign in "<>" else "")
+                wanted, s = np.zeros(60, dtype), dtype.type(1.5)
+                for i in range(60):
+                    values = {"a[i]": a[i], "b[i]": b[i], "s": s}
+                    if compare(values[first], values[second]) != inverted:
+                        s = a[i]
+                    elif sign in "<>":
+                        s = b[i] * dtype.type(0.5)
+                    wanted[i] = s - b[i]
+                args = [a.copy(), b.copy(), np.zeros(60, dtype)]
+
+                def check(_: Any, made: Any = args[2], wanted: Any = wanted, condition: str = condition) -> None:
+                    np.testing.assert_array_equal(made, wanted, condition)
+
+                runner.run(runner.compiled(kernel, *args), args, check)
+
+
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4"])
+def test_floats_are_blended_where_floats_as_wide_are_compared(target: str) -> None:
+    text = float_kernel("f32", "a[i] > s", "a[i]", "s * T(0.5)").compile(target=target).asm()
+    assert text.count("vblend") == text.count("vcmpss") > 0 and "vucomiss" not in text
+    wider = float_kernel("f32", "lw.f64(a[i]) * 3 > lw.f64(b[i])", "a[i]", "").compile(target=target).asm()
+    assert "vblend" not in wider

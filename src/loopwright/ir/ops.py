@@ -1290,13 +1290,13 @@ SWITCH: Final = row(
     until="jumps",
 )
 
-#: A choice between integers with the comparison of other integers inside, or of floats, as the select pass makes it.
+#: A choice with the comparison of other integers inside, or of floats, as the select pass makes it.
 SELECT_CMP: Final[dict[str, Op]] = {}
 for _c in (*CONDITIONS, *TESTS):
     SELECT_CMP[_c] = row(
         f"select_{_c}",
         "S S T T -> T",
-        "int bool scalar ptr",
+        "int float bool scalar ptr",
         f"the third where the comparison {_c} of the first two holds, else the fourth",
         _chosen_by(TESTS[_c] if _c in TESTS else COMPARISONS[_c.removeprefix("n") if _c != "ne" else _c].meaning, _c in COMPARISONS or _c in TESTS),
         since="select",

@@ -140,22 +140,24 @@ class _Arrivals:
                 if instr.op in _SUMS:
                     fused.update(a for a in instr.args if a in products)
         late = set(variables)
-        waiting: list[tuple[int, Instr]] = []  # what may wait, or no longer does
-        for k, instr in enumerate(body):
+        waiting: list[tuple[int, Instr, list[int]]] = []  # what may wait, or no longer does, and for what
+        for k, (instr, conditions) in enumerate(_asked(body)):
             if instr.dst < 0:
                 continue
-            if not late.isdisjoint(instr.args):
+            # (What an arm gives a variable waits for the condition, as a choice does.)
+            args = [*instr.args, *conditions] if f.variable[instr.dst] else instr.args
+            if not late.isdisjoint(args):
                 late.add(instr.dst)
             elif not f.variable[instr.dst]:
                 continue
-            waiting.append((k, instr))
+            waiting.append((k, instr, args))
         starts = dict.fromkeys(variables, 0)
         for _ in range(_ITERATIONS):
             self.of = dict(starts)
             self.written = {}
             now = dict(starts)
-            for k, instr in waiting:
-                waited = [now[a] for a in instr.args if a in now]
+            for k, instr, args in waiting:
+                waited = [now[a] for a in args if a in now]
                 if waited:
                     now[instr.dst] = max(waited) + (0 if instr.dst in fused else _latency(instr))
                     if not f.variable[instr.dst]:
@@ -172,6 +174,22 @@ class _Arrivals:
             if k < place:
                 return arrival
         return self.of.get(operand, _EARLY)
+
+
+def _asked(body: list[Instr]) -> list[tuple[Instr, list[int]]]:
+    """The instructions of a body, each with the conditions of the branches that it is in."""
+    found: list[tuple[Instr, list[int]]] = []
+    opened: list[list[int]] = []
+    for instr in body:
+        op = instr.op
+        if op is ops.THEN:
+            opened[-1].append(instr.args[0])
+        elif op is ops.END and opened:
+            opened.pop()
+        elif op.opens and not op.closes:
+            opened.append([instr.args[0]] if op is ops.IF else [])
+        found.append((instr, [a for asked in opened for a in asked]))
+    return found
 
 
 def _latency(instr: Instr) -> int:

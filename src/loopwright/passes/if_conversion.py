@@ -35,6 +35,8 @@ _LONGEST: Final = 24
 _CHEAP: Final = frozenset(
     (ops.ADD, ops.SUB, ops.AND, ops.OR, ops.XOR, ops.SHL, ops.SHR, ops.NEG, ops.NOT, ops.MUL, ops.MIN, ops.MAX, ops.SELECT, ops.CONVERT, ops.COPY)
 )
+#: The same of floats, which are chosen between where the condition compares floats as wide.
+_CHEAP_FLOATS: Final = frozenset((ops.ADD, ops.SUB, ops.NEG, ops.MUL, ops.ABS, ops.MIN, ops.MAX, ops.COPY, *ops.FUSED))
 
 
 class _Open:
@@ -470,7 +472,7 @@ class _Conversion:
                 continue
             source = instr.source if op is ops.CONVERT else type_
             compares = op.result == "M" and len(args) == 2
-            if (op not in _CHEAP and not compares) or type_.lanes or instr.mem is not None or (not compares and (source.is_float or type_.is_float)):
+            if type_.lanes or instr.mem is not None or not (compares or self.cheap(op, source, type_)):
                 return False
             dst = instr.dst
             if f.variable[dst]:
@@ -483,6 +485,12 @@ class _Conversion:
             arm.cost += 1
             arm.made.append(Instr(op, type_, dst, args, instr.imm, instr.line, instr.source))
         return True
+
+    def cheap(self, op: ops.Op, source: Type, type_: Type) -> bool:
+        """Whether an operation may be done whatever the condition says."""
+        if source.is_float or type_.is_float:
+            return op in _CHEAP_FLOATS and source is type_ and self.target.chooses_by_floats(type_, type_)
+        return op in _CHEAP
 
     def same_store(self, arms: list[_Arm]) -> bool:
         """Whether both arms store to one place, or none does."""
@@ -561,7 +569,7 @@ class _Conversion:
     def chooses_by(self, compare: Instr, type_: Type) -> bool:
         """Whether a comparison and a choice between two of a type are one operation."""
         if compare.type.is_float:
-            return compare.op is not ops.EQ and compare.op is not ops.NE and self.target.chooses_by_floats(type_)
+            return compare.op is not ops.EQ and compare.op is not ops.NE and self.target.chooses_by_floats(compare.type, type_)
         return self.target.chooses_by(compare.type, type_)
 
     def register(self, type_: Type) -> int:

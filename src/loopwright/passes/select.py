@@ -421,7 +421,11 @@ class Selection:
             and dst < self.known
             and 1 < self.uses[dst] <= _SHARED
             and not instr.type.lanes
-            and (self.target.chooses_by(instr.type, instr.type) if instr.type.is_integer else instr.type.is_float and self.target.chooses_by_floats(I64))
+            and (
+                self.target.chooses_by(instr.type, instr.type)
+                if instr.type.is_integer
+                else instr.type.is_float and self.target.chooses_by_floats(instr.type, I64)
+            )
         )
 
     def fold(self, instr: Instr) -> None:
@@ -727,7 +731,7 @@ class Selection:
     def chooses(self, compare: Instr, type_: Type) -> bool:
         """Whether the target has a choice between two of a type by a comparison as one operation."""
         if compare.type.is_float and not compare.type.lanes:
-            return compare.op is not ops.EQ and compare.op is not ops.NE and self.target.chooses_by_floats(type_)
+            return compare.op is not ops.EQ and compare.op is not ops.NE and self.target.chooses_by_floats(compare.type, type_)
         return self.target.chooses_by(compare.type, type_)
 
     def combine(self, instr: Instr) -> None:

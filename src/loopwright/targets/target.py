@@ -757,7 +757,7 @@ class Target:
         """Whether a comparison of ``source`` and a choice between two of ``type_`` by it are one operation (``select_lt`` and so on)."""
         return False
 
-    def chooses_by_floats(self, type_: Type) -> bool:
+    def chooses_by_floats(self, source: Type, type_: Type) -> bool:
         """The same of a comparison of scalar floats that says which is greater: ``select_lt``, ``select_nlt`` and so on, but not ``select_eq`` and ``select_ne``."""
         return False
 

@@ -346,8 +346,29 @@ def _select(target: Any, instr: Instr) -> Rule | None:
     return _by_text(target, instr, "TEST a:r32, a:r32\nCMOVNE c, b") if keeps else None
 
 
+#: Predicates of comparisons of floats, quiet ones (SDM volume 2, table 3-1), and what they are with the operands exchanged.
+_PREDICATES: Final = {"lt": 0x11, "le": 0x12, "gt": 0x1E, "ge": 0x1D, "nlt": 0x15, "nle": 0x16, "ngt": 0x1A, "nge": 0x19, "eq": 0x00, "ne": 0x04}
+_EXCHANGED_FLOATS: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "nlt": "ngt", "nle": "nge", "ngt": "nlt", "nge": "nle", "eq": "eq", "ne": "ne"}
+
+
+def _select_float(target: Any, instr: Instr) -> Rule | None:
+    """A choice between floats by a comparison of two as wide: CMPSS and a blend, of which nothing is in memory but what is compared."""
+    name = ops.CHOICES[instr.op]
+    exchanged = instr.mem is not None and instr.mem.role == 0
+    predicate = _PREDICATES[_EXCHANGED_FLOATS[name] if exchanged else name]
+    first, second = ("b", "a") if exchanged else ("a", "b")
+    mask, blend = ("t:k", "VBLENDMP$ d{t}, e, c") if target.mask_registers else ("t", "VBLENDVP$ d, e, c, t")
+    found = read(target, instr.op, instr.type, instr.source, f"VCMPS$ {mask}, {first}, {second}, {predicate:#x}\n{blend}")
+    if found is None:
+        return None
+    found.bits[2] = found.bits[3] = 0
+    return rule(instr, found)
+
+
 def _select_compared(target: Any, instr: Instr) -> Rule | None:
     """A choice with the comparison inside; CMOV takes the second where that does not hold."""
+    if instr.type.is_float:
+        return _select_float(target, instr)
     # A load that became one of the operands compared is no register operand any more.
     tied = 2 if instr.mem is None else 1
     # (Where what is compared is what the result begins as, the result may take its register.)

@@ -294,9 +294,9 @@ class X86(Target):
     def chooses_by(self, source: Type, type_: Type) -> bool:
         return not source.lanes and not source.is_float and not type_.lanes and (type_.is_integer or type_ is PTR or type_ is BOOL)
 
-    def chooses_by_floats(self, type_: Type) -> bool:
-        # UCOMISS and CMOVA, CMOVAE.
-        return not type_.lanes and (type_.is_integer or type_ is PTR or type_ is BOOL)
+    def chooses_by_floats(self, source: Type, type_: Type) -> bool:
+        # UCOMISS and CMOVA, CMOVAE; CMPSS and BLENDVPS.
+        return not type_.lanes and (type_.is_integer or type_ is PTR or type_ is BOOL or (type_ is source and type_.bits >= 32))
 
     def looks_up(self, type_: Type, source: Type) -> bool:
         gather = Instr(ops.GATHER_AT, type_, NONE, [], 0, 0, source)
