@@ -32,22 +32,30 @@ def run(f: Function) -> dict[int, list[str]]:
     if not any(f.variable[r] and f.types[r] in (I64, I32) for r in range(len(f.types))):
         return done
     heads = [instr for instr in f.code if instr.op is ops.FOR and instr.args[2] < 0 and instr.loop is None]
+    places: dict[int, int] = {}  # of the heads, by ``id``, in the code as it is
+    ends: list[int] = []
     for head in reversed(heads):
-        again = True
-        while again:
-            again = False
-            ends = match(f.code)
-            position = next(k for k, instr in enumerate(f.code) if instr is head)
-            for variable in _candidates(f, position, ends[position]):
-                moves = _Moves(f, variable)
-                if moves.through(position + 1, ends[position]) and moves.total:
-                    index = _outermost(f.code, ends, position)
-                    if _rewrite(f, position, ends[position], variable, moves):
-                        name = f.names[variable] or "a variable"
-                        done.setdefault(index, []).append(f"{name} computed from {f.names[head.dst] or 'the index'}")
-                        again = True
-                        break
+        while True:
+            if not places:
+                ends = match(f.code)
+                places = {id(instr): k for k, instr in enumerate(f.code) if instr.op is ops.FOR}
+            position = places[id(head)]
+            outermost = _outermost(f.code, ends, position)
+            variable = _computed(f, position, ends[position])
+            if variable < 0:
+                break
+            done.setdefault(outermost, []).append(f"{f.names[variable] or 'a variable'} computed from {f.names[head.dst] or 'the index'}")
+            places = {}
     return done
+
+
+def _computed(f: Function, position: int, end: int) -> int:
+    """Compute a variable of a loop from its index; which, or -1 where there is none that can be."""
+    for variable in _candidates(f, position, end):
+        moves = _Moves(f, variable)
+        if moves.through(position + 1, end) and moves.total and _rewrite(f, position, end, variable, moves):
+            return variable
+    return -1
 
 
 def _candidates(f: Function, head: int, end: int) -> list[int]:
