@@ -7,6 +7,7 @@ registers that there are.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
@@ -95,32 +96,28 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     """
     forget()
     low_halves.run(f)
-    computed = induction.run(f)
-    out = written_out.run(f)
-    for index, steps in computed.items():
-        out[index] = [*steps, *out.get(index, [])]
+    done: dict[int, list[str]] = {}  # by the index of the outermost loop of a nest
+    _add(done, induction.run(f))
+    _add(done, written_out.run(f))
     shortcuts.run(f)
     flags.run(f)
     wrapped.run(f)
     cut = quotients.run(f)
     if cut:
-        again = written_out.run(f)
-        out = {index: [*out.get(index, []), *([cut[index]] if index in cut else []), *again.get(index, [])] for index in {**out, **cut, **again}}
+        _add(done, cut)
+        _add(done, written_out.run(f))
     left: set[int] = set()
     borders.run(f, left)
     conditions.run(f, left)
     as_written: set[int] = set()
-    for index, step in held_elements.run(f, nests(f), target, as_written).items():
-        out.setdefault(index, []).append(step)
+    _add(done, held_elements.run(f, nests(f), target, as_written))
     choices.run(f)
     added_arms.run(f)
     flattened.run(f)
     reassociate.run(f)
     apart_before: set[int] = set()
-    for index, step in products_apart.run(f, target, apart_before, as_written).items():
-        out.setdefault(index, []).append(step)
-    for index, step in turned.run(f, target, apart_before).items():
-        out.setdefault(index, []).append(step)
+    _add(done, products_apart.run(f, target, apart_before, as_written))
+    _add(done, turned.run(f, target, apart_before))
     apart_before |= previous.run(f, target)
     found = nests(f)
     written = f.code
@@ -135,15 +132,12 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
         found = nests(f)
         written = f.code
     listed_first = listed.run(f, [nest for nest in found if nest.loops[0].index not in beside], target, beside)
-    for index, step in listed_first.items():
-        out.setdefault(index, []).append(step)
+    _add(done, listed_first)
     if f.code is not written:
         found = nests(f)
         written = f.code
-    for index, step in cut_rows.run(
-        f, [nest for nest in found if nest.loops[0].index not in beside and nest.loops[0].index not in listed_first], target, core, beside
-    ).items():
-        out.setdefault(index, []).append(step)
+    whole = [nest for nest in found if nest.loops[0].index not in beside and nest.loops[0].index not in listed_first]
+    _add(done, cut_rows.run(f, whole, target, core, beside))
     if f.code is not written:
         found = nests(f)
         written = f.code
@@ -153,7 +147,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
             continue
         if report is not None:
             nest.record = report.begins(nest, target)
-            for step in [*out.get(nest.loops[0].index, []), *fused.done.get(nest.loops[0].index, [])]:
+            for step in [*done.get(nest.loops[0].index, []), *fused.done.get(nest.loops[0].index, [])]:
                 nest.record.does(step)
             if nest.loops[0].index in distinct:
                 nest.record.asks(f, apart.pairs(nest))
@@ -167,14 +161,25 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
         # (What was loaded goes from one iteration to the next now.)
         reassociate.run(f)
     if untouched:
-        for nest in reversed(nests(f)):
-            if nest.loops[0].index in untouched and nest.loops[0].index not in distinct:
-                asked = once(nest)
-                if asked and report is not None:
-                    report.asked(nest.loops[0].line, f, asked)
-        for nest in reversed(nests(f)):
-            if nest.loops[0].index in untouched:
-                short_loops.unroll(nest, target, report)
+        _last(f, target, untouched, distinct, report)
+
+
+def _add(done: dict[int, list[str]], steps: Mapping[int, str | list[str]]) -> None:
+    """Add what a pass did to what was done to the nests before it."""
+    for index, step in steps.items():
+        done.setdefault(index, []).extend([step] if isinstance(step, str) else step)
+
+
+def _last(f: Function, target: Target, untouched: set[int], distinct: AbstractSet[int], report: Any) -> None:
+    """What nests that stay as they are may gain: elements loaded once where arrays do not overlap, and short loops unrolled."""
+    for nest in reversed(nests(f)):
+        if nest.loops[0].index in untouched and nest.loops[0].index not in distinct:
+            asked = once(nest)
+            if asked and report is not None:
+                report.asked(nest.loops[0].line, f, asked)
+    for nest in reversed(nests(f)):
+        if nest.loops[0].index in untouched:
+            short_loops.unroll(nest, target, report)
 
 
 def keep_values(f: Function, found: list[Nest], report: Any = None, distinct: AbstractSet[int] = frozenset()) -> None:
