@@ -18,9 +18,10 @@ from __future__ import annotations
 from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.ir.function import NONE, Instr
-from loopwright.nests.conditions import computed, own_variables
+from loopwright.nests.conditions import own_variables
 from loopwright.nests.dependence import Dependence
 from loopwright.nests.nest import Nest, NestLoop, nest_of
+from loopwright.nests.operands import computed
 from loopwright.nests.scalars import PRIVATE, Scalar
 from loopwright.nests.unroll import clone
 from loopwright.types import I64, VOID

@@ -25,9 +25,10 @@ from loopwright.ir.affine import Form
 from loopwright.ir.function import Function
 from loopwright.ir.ops import Op
 from loopwright.nests import apart
-from loopwright.nests.conditions import append_loop, arithmetic, comparisons, computed, decides, known_in, own_variables, separable, tested
+from loopwright.nests.conditions import append_loop, arithmetic, comparisons, decides, known_in, own_variables, separable, tested
 from loopwright.nests.folding import Folded, changes
 from loopwright.nests.nest import Nest, NestLoop, nests
+from loopwright.nests.operands import computed
 from loopwright.types import I64
 
 __all__ = ["run"]

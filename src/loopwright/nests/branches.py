@@ -182,9 +182,10 @@ class _Conversion:
 
     Attributes:
         exposed: variables that have been read where none of the arms that are open had written them.
+        computed: registers that the loop gives values that hang on more than where it is.
     """
 
-    __slots__ = ("conditional", "exposed", "judge", "loop", "nest", "opened", "out")
+    __slots__ = ("computed", "conditional", "exposed", "judge", "loop", "nest", "opened", "out")
 
     def __init__(self, nest: Nest, loop: NestLoop, asked: list[Run] | None) -> None:
         self.nest = nest
@@ -193,10 +194,16 @@ class _Conversion:
         self.opened: list[_Arms] = []
         self.conditional = 0
         self.exposed: set[int] = set()
+        self.computed: set[int] = set()
         self.judge = Inside(nest, loop, asked)
 
     def body(self) -> list[Instr] | None:
         code = self.nest.f.code
+        variable = self.nest.f.variable
+        for k in range(self.loop.head + 1, self.loop.end):
+            instr = code[k]
+            if instr.op is ops.LOAD or not instr.op.pure or (instr.dst >= 0 and variable[instr.dst]) or any(a in self.computed for a in instr.args):
+                self.computed.add(instr.dst)
         for k in range(self.loop.head + 1, self.loop.end):
             if not self.instruction(k, code[k]):
                 return None
@@ -231,7 +238,8 @@ class _Conversion:
                 return False
         elif not op.pure or op in LONG or instr.type.lanes:
             return False
-        self.conditional += op is not ops.LOAD and instr.type is not I64
+        # (What hangs on where the loop is, and on nothing else, is made once for all arms.)
+        self.conditional += instr.type is not I64 and instr.dst in self.computed and op is not ops.LOAD
         f = self.nest.f
         dst = instr.dst
         args = [self.current(a) for a in instr.args]

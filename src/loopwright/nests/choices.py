@@ -14,7 +14,7 @@ from loopwright.nests.bounds import normalized, toward
 from loopwright.nests.branches import LONG, LONGEST
 from loopwright.types import BOOL
 
-__all__ = ["earlier", "numbers", "run"]
+__all__ = ["Extreme", "earlier", "extreme", "numbers", "run"]
 
 
 def run(f: Function) -> None:
@@ -32,10 +32,10 @@ def run(f: Function) -> None:
     made = False
     k = 0
     while k < len(code):
-        extreme = _extreme(f, code, k) if code[k].op is ops.IF else None
-        stores = _stores(f, code, k) if code[k].op is ops.IF and extreme is None else 0
-        again = _stored_again(f, code, k) if code[k].op is ops.IF and extreme is None and not stores else None
-        joined = _further(f, code, k, out) if code[k].op is ops.IF and extreme is None and not stores and again is None else 0
+        picked = extreme(f, code, k) if code[k].op is ops.IF else None
+        stores = _stores(f, code, k) if code[k].op is ops.IF and picked is None else 0
+        again = _stored_again(f, code, k) if code[k].op is ops.IF and picked is None and not stores else None
+        joined = _further(f, code, k, out) if code[k].op is ops.IF and picked is None and not stores and again is None else 0
         if joined:
             _join(f, code, k, joined, out)
             k = joined + 1
@@ -53,13 +53,13 @@ def run(f: Function) -> None:
             out.append(Instr(ops.STORE, last.type, NONE, [value, *last.args[1:]], last.imm, last.line))
             k = end + 1
             made = True
-        elif extreme is not None:
-            if extreme.begins:
+        elif picked is not None:
+            if picked.begins:
                 out.pop()
             if uses[code[k].args[0]] == 1:
                 out.pop()
-            out.append(extreme.made)
-            k = extreme.end + 1
+            out.append(picked.made)
+            k = picked.end + 1
             made = True
         else:
             out.append(code[k])
@@ -79,7 +79,7 @@ def _handed_on(f: Function, last: Instr, code: list[Instr], k: int, uses: list[i
     return code[k].op is ops.COPY and code[k].args[0] == last.dst and uses[last.dst] == 1
 
 
-class _Extreme:
+class Extreme:
     """A branch that is a minimum or maximum.
 
     Attributes:
@@ -96,7 +96,7 @@ class _Extreme:
         self.begins = begins
 
 
-def _extreme(f: Function, code: list[Instr], k: int) -> _Extreme | None:
+def extreme(f: Function, code: list[Instr], k: int) -> Extreme | None:
     """The branch that begins at ``k``, if it gives a variable one or the other of the two values that have been compared; None for others.
 
     ``if x > m: m = x``, ``v = x if x > m else m``, and ``v = m`` with ``if x > m: v = x``.
@@ -123,7 +123,7 @@ def _extreme(f: Function, code: list[Instr], k: int) -> _Extreme | None:
     if code[end].op is not ops.END or variable == value:
         return None
     op = toward(f, test, value, otherwise)
-    return None if op is None else _Extreme(Instr(op, test.type, variable, [otherwise, value], 0, code[k + 1].line), end, begins)
+    return None if op is None else Extreme(Instr(op, test.type, variable, [otherwise, value], 0, code[k + 1].line), end, begins)
 
 
 def _arm(f: Function, code: list[Instr], k: int, start: int) -> tuple[int, int, int] | None:

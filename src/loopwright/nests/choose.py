@@ -20,6 +20,7 @@ from loopwright.nests import (
     choices,
     conditions,
     cut_rows,
+    diagonals,
     distribute,
     few_iterations,
     flags,
@@ -28,6 +29,7 @@ from loopwright.nests import (
     held_elements,
     induction,
     listed,
+    loop_bounds,
     low_halves,
     previous,
     products_apart,
@@ -36,6 +38,7 @@ from loopwright.nests import (
     short_loops,
     shortcuts,
     turned,
+    values,
     wrapped,
     written_out,
 )
@@ -106,12 +109,15 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     if cut:
         _add(done, cut)
         _add(done, written_out.run(f))
+    if loop_bounds.run(f):
+        values.run(f)
     left: set[int] = set()
     borders.run(f, left)
     conditions.run(f, left)
     as_written: set[int] = set()
     _add(done, held_elements.run(f, nests(f), target, as_written))
     choices.run(f)
+    _add(done, diagonals.run(f, target, as_written))
     added_arms.run(f)
     flattened.run(f)
     reassociate.run(f)
@@ -378,7 +384,9 @@ def _unbranched(nest: Nest, target: Target, beside: list[NestLoop], variables: l
             continue
         if _choices(nest, [loop], variables):
             made = _again(f, nest)
-            if any(other.index == loop.index for other in adjacent(made, scalars(made), target)):
+            known = scalars(made)
+            possible = adjacent(made, known, target)
+            if any(other.index == loop.index for other in possible or strided(made, known, target, [])):
                 return True
             f.code = original
     return False

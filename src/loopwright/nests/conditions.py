@@ -26,12 +26,13 @@ from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.nests.folding import Folded, changes, known_value
 from loopwright.nests.nest import Nest, NestLoop, nests
+from loopwright.nests.operands import computed
 from loopwright.nests.scalars import PRIVATE, scalars
 from loopwright.nests.unroll import clone, read_once
 from loopwright.nests.wrapped import leading_to_subscripts
 from loopwright.types import BOOL, I64, VOID
 
-__all__ = ["append_loop", "arithmetic", "comparisons", "computed", "decides", "known_in", "own_variables", "run", "separable", "split_conditions", "tested"]
+__all__ = ["append_loop", "arithmetic", "comparisons", "decides", "known_in", "own_variables", "run", "separable", "split_conditions", "tested"]
 
 #: So many conditions of a function are taken out, of loops that have no more instructions than that.
 MOST: Final = 12
@@ -406,18 +407,3 @@ def own_variables(nest: Nest, loop: NestLoop) -> list[int]:
 
 def _moved(f: Function, operand: int, by: int, line: int, out: list[Instr]) -> int:
     return operand if by == 0 else computed(f, ops.ADD, operand, f.const(I64, by), line, out)
-
-
-def computed(f: Function, op: Op, a: int, b: int, line: int, out: list[Instr]) -> int:
-    """An operand that is an operation of two others, computed already where it can be."""
-    if a < 0 and b < 0:
-        value = f.folded(op, I64, I64, [a, b])
-        if value is not None:
-            return value
-    if op is ops.ADD and a < 0:
-        a, b = b, a
-    if op in (ops.ADD, ops.SUB) and b < 0 and int(f.const_values[~b]) == 0:
-        return a
-    made = f.register(I64, "")
-    out.append(Instr(op, I64, made, [a, b], 0, line))
-    return made

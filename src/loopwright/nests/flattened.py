@@ -23,6 +23,7 @@ from loopwright.ir.affine import Form
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.nests.nest import Access, Nest, nests
+from loopwright.nests.operands import without_unread
 from loopwright.types import I64
 
 __all__ = ["run"]
@@ -79,7 +80,7 @@ class _Flattened:
         body: list[Instr] = []
         for k in range(nest.start, nest.end + 1):
             body += self.instead.get(k, [code[k]])
-        f.code = [*code[: nest.start], *self.ahead, *_read(f, body, code[nest.end + 1 :]), *code[nest.end + 1 :]]
+        f.code = [*code[: nest.start], *self.ahead, *without_unread(f, body, code[nest.end + 1 :]), *code[nest.end + 1 :]]
 
     def alike(self, accesses: list[Access]) -> list[list[Access]]:
         """Accesses by the length of their rows."""
@@ -246,16 +247,3 @@ class _Flattened:
         made = self.f.register(I64, "")
         out.append(Instr(op, I64, made, [a, b], 0, self.f.code[self.nest.start].line))
         return made
-
-
-def _read(f: Function, code: list[Instr], behind: list[Instr]) -> list[Instr]:
-    """A stretch of code without the arithmetic on i64 that nothing reads any more."""
-    wanted = {a for instr in behind for a in instr.args}
-    kept: list[Instr] = []
-    for instr in reversed(code):
-        if instr.op.pure and instr.op.effect != ops.CONTROL and instr.type is I64 and instr.dst not in wanted and not f.variable[instr.dst]:
-            continue
-        wanted.update(instr.args)
-        kept.append(instr)
-    kept.reverse()
-    return kept

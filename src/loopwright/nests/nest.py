@@ -14,7 +14,7 @@ from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.loops import IS_LOOP
 from loopwright.ir.ops import Op
 
-__all__ = ["Access", "Nest", "NestLoop", "Run", "nest_of", "nests", "parts"]
+__all__ = ["Access", "Nest", "NestLoop", "Run", "bounds", "nest_of", "nests", "parts"]
 
 
 #: Loops known to have fewer iterations are short.
@@ -358,8 +358,8 @@ def _loop(nest: Nest, k: int, instr: Instr, parent: NestLoop | None) -> NestLoop
         return loop
     if instr.args[2] < 0:
         loop.step = int(nest.f.const_values[~instr.args[2]])
-        loop.first = _bounds(nest, instr.args[0], loop.step > 0, True)
-        loop.last = _bounds(nest, instr.args[1], loop.step < 0, False)
+        loop.first = bounds(nest, instr.args[0], loop.step > 0)
+        loop.last = bounds(nest, instr.args[1], loop.step < 0, False)
     form = nest.forms.of(instr.dst)
     assert form is not None
     (value,) = form.terms
@@ -369,18 +369,23 @@ def _loop(nest: Nest, k: int, instr: Instr, parent: NestLoop | None) -> NestLoop
     return loop
 
 
-def _bounds(nest: Nest, operand: int, greatest: bool, whole: bool) -> list[Form]:
+def bounds(nest: Nest, operand: int, greatest: bool, whole: bool = True) -> list[Form]:
     """The forms that a bound is the greatest (or the least) of; of one that is made of others in another way it is a form of its own, or none.
 
-    With ``whole``, nothing is given where part of them is not known: the bound could be anything then.
+    With ``whole`` (as is the default), nothing is given where part of them is not known: the bound could be anything then.
     """
     f = nest.f
     place = nest.forms.places.get(operand, -1) if operand >= 0 else -1
     if place >= 0 and f.code[place].op is (ops.MAX if greatest else ops.MIN):
-        parts = [_bounds(nest, part, greatest, whole) for part in f.code[place].args]
+        parts = [bounds(nest, part, greatest, whole) for part in f.code[place].args]
         if whole and not all(parts):
             return []
         return [form for part in parts for form in part]
+    if place >= 0 and f.code[place].op in (ops.ADD, ops.SUB) and f.code[place].args[1] < 0:
+        # (Moved by a number.)
+        first, more = f.code[place].args
+        by = int(f.const_values[~more])
+        return [form.plus(Form(by if f.code[place].op is ops.ADD else -by, {}), 1) for form in bounds(nest, first, greatest, whole)]
     made = nest.forms.of(operand)
     return [] if made is None else [made]
 

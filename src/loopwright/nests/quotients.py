@@ -24,8 +24,9 @@ from loopwright.ir.affine import Form
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.nests import apart
 from loopwright.nests.candidates import innermost_loops
-from loopwright.nests.conditions import append_loop, computed, own_variables
+from loopwright.nests.conditions import append_loop, own_variables
 from loopwright.nests.nest import FEW, Nest, NestLoop, nests
+from loopwright.nests.operands import computed
 from loopwright.nests.unroll import read_once
 from loopwright.nests.wrapped import leading_to_subscripts
 from loopwright.types import I64, VOID
