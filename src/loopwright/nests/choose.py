@@ -29,6 +29,7 @@ from loopwright.nests import (
     held_elements,
     induction,
     listed,
+    longest_inside,
     loop_bounds,
     low_halves,
     previous,
@@ -118,6 +119,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     _add(done, held_elements.run(f, nests(f), target, as_written))
     choices.run(f)
     _add(done, diagonals.run(f, target, as_written))
+    _add(done, longest_inside.run(f, target))
     added_arms.run(f)
     flattened.run(f)
     reassociate.run(f)

@@ -188,6 +188,8 @@ def _distances(nest: Nest, first: Access, second: Access) -> list[Component] | N
     constants, parameters make loops as long as it takes, and subscripts as great. Then two iterations at the distance are there, unless a loop is too short; in a loop that no
     subscript depends on they may be any two.
     """
+    if any(_apart(nest, x, y) for x, y in zip(first.subscripts, second.subscripts, strict=True)):
+        return []
     if first.loops != second.loops:
         return None
     known: dict[int, int] = {}
@@ -229,6 +231,13 @@ def _distances(nest: Nest, first: Access, second: Access) -> list[Component] | N
             never = never or abs(distance) >= length
             found.append(Component(distance, distance))
     return [] if never else found
+
+
+def _apart(nest: Nest, x: Form | None, y: Form | None) -> bool:
+    """Whether two subscripts are different numbers wherever the loops are, as 0 and 1 are."""
+    if x is None or y is None or x.constant == y.constant or x.terms != y.terms:
+        return False
+    return not x.terms or not any(value in nest.indices or nest.varies(value) for value in x.terms)
 
 
 def _start(nest: Nest, loop: NestLoop) -> int | None:

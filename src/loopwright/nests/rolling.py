@@ -37,7 +37,7 @@ from loopwright.vectors.interleaving import dealt
 
 __all__ = ["run"]
 
-#: Fewer iterations stay; and so do those of which fewer than the other stand next to each other, that may differ in their numbers.
+#: Fewer iterations stay; and so do those of which fewer than the other stand next to each other, that may differ in their numbers and do not branch.
 FEWEST: Final = 8
 FEW: Final = 9
 #: So many iterations of what products of rows are made of stay.
@@ -133,8 +133,10 @@ class _Rolling:
         f, kinds = self.f, self.kinds
         code = f.code
         places: dict[int, list[int]] = {}
+        branches = [0]  # per instruction, how many branches are in front of it
         for position, kind in enumerate(kinds):
             places.setdefault(kind, []).append(position)
+            branches.append(branches[-1] + (code[position].op is ops.IF))
         seen: dict[int, int] = {}  # of each kind, how many have been passed
         failed: dict[int, tuple[int, int]] = {}  # by distance, from how many instructions on in a row nothing came of it, and the last of these
         out: list[Instr] = []
@@ -151,7 +153,7 @@ class _Rolling:
                 tries = 0
                 for other in same[first : first + MOST_SEEN]:
                     period = other - position
-                    stretch = period * (FEW - 1)
+                    stretch = period * ((FEWEST if branches[other] > branches[position] else FEW) - 1)
                     if other + stretch > len(code):
                         break
                     if kinds[position + stretch] != kind or kinds[position + 1] != kinds[other + 1] or kinds[other - 1] != kinds[other + stretch - 1]:

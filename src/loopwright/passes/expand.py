@@ -10,7 +10,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
-from loopwright.passes import shifts, signs
+from loopwright.passes import quick_remainders, shifts, signs
 from loopwright.targets.target import Target
 
 _CONVERT: Final = ops.CONVERT.code
@@ -35,6 +35,7 @@ class _Expansion:
 
 def run(f: Function, target: Target) -> None:
     """Expand what ``target`` lacks; with ``fastmath`` floats become integers by the machine's own instruction."""
+    quick_remainders.run(f)
     signs.run(f, target)
     shifts.run(f)
     fastmath = f.options.fastmath

@@ -84,7 +84,7 @@ CPU: Final[tuple[Pass, ...]] = (
     Pass(
         "expand",
         expand.run,
-        "operations the machine lacks to sequences of those it has: their constants are shared and moved out of loops like the user's own",
+        "operations the machine lacks to sequences of those it has: their constants are shared and moved out of loops like the user's own; remainders of sums of remainders to subtractions, where a branch finds them enough",
     ),
     Pass(
         "simplify",
