@@ -14,7 +14,7 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.ir.function import NONE, Instr
 from loopwright.nests.nest import Access, Nest, NestLoop, Run
-from loopwright.types import I64
+from loopwright.types import I64, limits
 
 __all__ = ["ARMS", "LONG", "LONGEST", "Inside", "converted"]
 
@@ -183,9 +183,10 @@ class _Conversion:
     Attributes:
         exposed: variables that have been read where none of the arms that are open had written them.
         computed: registers that the loop gives values that hang on more than where it is.
+        made: the accesses that have been made so far, with their instructions in ``out``.
     """
 
-    __slots__ = ("computed", "conditional", "exposed", "judge", "loop", "nest", "opened", "out")
+    __slots__ = ("computed", "conditional", "exposed", "judge", "loop", "made", "nest", "opened", "out")
 
     def __init__(self, nest: Nest, loop: NestLoop, asked: list[Run] | None) -> None:
         self.nest = nest
@@ -195,6 +196,7 @@ class _Conversion:
         self.conditional = 0
         self.exposed: set[int] = set()
         self.computed: set[int] = set()
+        self.made: list[tuple[Access, Instr]] = []
         self.judge = Inside(nest, loop, asked)
 
     def body(self) -> list[Instr] | None:
@@ -213,6 +215,7 @@ class _Conversion:
         """Take an instruction. False where it has to stay under a condition."""
         op = instr.op
         opened = self.opened
+        f = self.nest.f
         if op is ops.IF or op is ops.THEN:
             opened.append(_Arms(self.current(instr.args[0]), position, instr.line, op is ops.THEN))
             return True
@@ -227,20 +230,25 @@ class _Conversion:
         if op.effect == ops.CONTROL or op.effect == ops.CALLS:
             return False
         if not opened:
-            self.out.append(instr)
+            self.append(position, instr)
             return True
         if op is ops.STORE:
             arms = opened[-1]
             arms.stores[arms.otherwise].append(_Stored(self.judge.accesses[position], instr, self.current(instr.args[0])))
             return True
+        if op is ops.LOAD and self.put_off(instr.imm):
+            stored = self.just_stored(self.judge.accesses[position])
+            if stored is None or f.variable[instr.dst]:
+                return False
+            self.out.append(Instr(ops.COPY, instr.type, instr.dst, [stored.value], 0, instr.line))
+            return True
         if op is ops.LOAD:
-            if not self.judge.inside(self.judge.accesses[position]) or self.put_off(instr.imm):
+            if not self.judge.inside(self.judge.accesses[position]):
                 return False
         elif not op.pure or op in LONG or instr.type.lanes:
             return False
         # (What hangs on where the loop is, and on nothing else, is made once for all arms.)
         self.conditional += instr.type is not I64 and instr.dst in self.computed and op is not ops.LOAD
-        f = self.nest.f
         dst = instr.dst
         args = [self.current(a) for a in instr.args]
         if f.variable[dst]:
@@ -248,8 +256,15 @@ class _Conversion:
             arms = opened[-1]
             arms.values[arms.otherwise][dst] = value
             dst = value
-        self.out.append(Instr(op, instr.type, dst, args, instr.imm, instr.line, instr.source))
+        self.append(position, Instr(op, instr.type, dst, args, instr.imm, instr.line, instr.source))
         return self.conditional <= LONGEST
+
+    def append(self, position: int, instr: Instr) -> None:
+        """Append what stands at a position, or has been made of it."""
+        self.out.append(instr)
+        access = self.judge.accesses.get(position)
+        if access is not None:
+            self.made.append((access, instr))
 
     def current(self, operand: int) -> int:
         """What an operand is where the arms that are open have written variables."""
@@ -263,6 +278,70 @@ class _Conversion:
     def put_off(self, array: int) -> bool:
         """Whether a store to an array is put off in an arm that is open."""
         return any(stored.instr.imm == array for arms in self.opened for stored in arms.stores[arms.otherwise])
+
+    def just_stored(self, load: Access) -> _Stored | None:
+        """The store to the element of a load that an arm which is open puts off, where that is the last to its array; None where there is none."""
+        for arms in reversed(self.opened):
+            for stored in reversed(arms.stores[arms.otherwise]):
+                if stored.access.array == load.array:
+                    return stored if _one_element(stored.access, load) else None
+        return None
+
+    def total(self, variable: int, arms: _Arms, chosen: list[int], dst: int) -> bool:
+        """Make of an integer total that only one arm adds to one that both do, of nothing new in the other (a total that is chosen is none to those who look for it). False where it is none."""
+        f = self.nest.f
+        type_ = f.types[variable]
+        arm = 0 if chosen[1] == variable else 1
+        if chosen[1 - arm] != variable or not type_.is_integer or type_.lanes:
+            return False
+        made = self.unread(chosen[arm], arms, 1)
+        places = [made]
+        if made >= 0 and self.out[made].op is ops.COPY:
+            places.append(self.unread(self.out[made].args[0], arms, 1))
+        if -1 in places:
+            return False
+        added = self.out[places[-1]]
+        neutral = {ops.ADD: 0, ops.MAX: limits(type_)[0], ops.MIN: limits(type_)[1]}.get(added.op)
+        if neutral is None or added.args.count(variable) != 1:
+            return False
+        for k in sorted(places, reverse=True):
+            del self.out[k]
+        (more,) = [a for a in added.args if a != variable]
+        taken = f.register(type_, "")
+        nothing = f.const(type_, neutral)
+        self.out.append(Instr(ops.SELECT, type_, taken, [arms.condition, more, nothing] if arm == 0 else [arms.condition, nothing, more], 0, arms.line))
+        self.out.append(Instr(added.op, type_, dst, [variable, taken], 0, added.line))
+        return True
+
+    def unread(self, register: int, closing: _Arms, most: int) -> int:
+        """Where a register is made that is read, or stands for a variable, so many times at most; -1 where it is more, or it is made elsewhere."""
+        read = sum([instr.args.count(register) for instr in self.out])
+        for arms in (*self.opened, closing):
+            for values, stores in zip(arms.values, arms.stores, strict=True):
+                read += list(values.values()).count(register) + sum([stored.value == register for stored in stores])
+        return next((k for k in range(len(self.out) - 1, -1, -1) if self.out[k].dst == register), -1) if read <= most else -1
+
+    def overwritten(self, access: Access) -> int | None:
+        """The value that has been stored to the element of a store that one arm makes, which stays where the other runs: that store is no longer made. None where it is not known to be there."""
+        for arms in reversed(self.opened):
+            stores = arms.stores[arms.otherwise]
+            for k in range(len(stores) - 1, -1, -1):
+                if stores[k].access.array == access.array:
+                    return stores.pop(k).value if _one_element(stores[k].access, access) else None
+        for k in range(len(self.made) - 1, -1, -1):
+            other, instr = self.made[k]
+            if other.array != access.array:
+                continue
+            if other.store and _one_element(other, access):
+                value = instr.args[0]
+                place = next(n for n, each in enumerate(self.out) if each is instr)
+                if value >= 0 and self.nest.f.variable[value] and any(each.dst == value for each in self.out[place:]):
+                    return None
+                del self.out[place], self.made[k]
+                return value
+            if not _apart(other, access):
+                return None
+        return None
 
     def close(self, end: int) -> bool:
         """Choose what the variables are behind an ``if``, but for those of its own, and what is stored."""
@@ -281,8 +360,12 @@ class _Conversion:
                 dst = f.register(type_, f.names[variable])
                 around = self.opened[-1]
                 around.values[around.otherwise][variable] = dst
-            self.out.append(Instr(ops.SELECT, type_, dst, [arms.condition, *chosen], 0, arms.line))
+            if not self.total(variable, arms, chosen, dst):
+                self.out.append(Instr(ops.SELECT, type_, dst, [arms.condition, *chosen], 0, arms.line))
         yes, no = arms.stores
+        for some, others in ((yes, no), (no, yes)):
+            if not others:
+                others += [_Stored(stored.access, stored.instr, value) for stored in some for value in [self.overwritten(stored.access)] if value is not None]
         if len(yes) != len(no):
             return False
         for first, second in zip(yes, no, strict=True):
@@ -302,6 +385,11 @@ class _Conversion:
 def _difference(a: Form | None, b: Form) -> int | None:
     """How much more one subscript is than another, where that is known."""
     return a.constant - b.constant if a is not None and a.terms == b.terms else None
+
+
+def _apart(a: Access, b: Access) -> bool:
+    """Whether two accesses are to different elements."""
+    return any(x is not None and y is not None and (_difference(x, y) or 0) != 0 for x, y in zip(a.subscripts, b.subscripts, strict=True))
 
 
 def _one_element(a: Access, b: Access) -> bool:

@@ -450,7 +450,7 @@ class _Body:
         """How many instructions an operation may take, in a long arm that is passed over, or in so many others."""
         if skipped:
             return MOST_RARELY
-        divides = not depth and instr.op in DIVISIONS and instr.type.is_integer and instr.args[1] < 0
+        divides = depth < 2 and instr.op in DIVISIONS and instr.type.is_integer and instr.args[1] < 0
         return max(MOST_STEPS, DIVIDED_PER_LANE * self.lanes) if divides else MOST_STEPS
 
     def done(self, instr: Instr, most: int) -> bool:

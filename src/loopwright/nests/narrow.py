@@ -90,7 +90,7 @@ def _counts(f: Function, instr: Instr, inside: set[int]) -> bool:
     """Whether it is arithmetic on indices, which is none on lanes."""
     if f.types[instr.dst].bits != 64 or instr.type.bits != 64 or (instr.op is ops.COPY and f.variable[instr.dst] and instr.args[0] < 0):
         return False
-    return instr.op in (ops.ADD, ops.SUB, ops.COPY) or (instr.op is ops.MUL and not any(a in inside for a in instr.args))
+    return instr.op in (ops.ADD, ops.SUB, ops.COPY, ops.MUL) and not any(a in inside for a in instr.args)
 
 
 class _Uses:
@@ -131,8 +131,14 @@ class _Uses:
         return VOID
 
     def find_ranges(self) -> None:
-        """Find the ranges: of variables from all that writes them, then of what is made of variables, too."""
+        """Find the ranges: of variables from all that writes them, then of what is made of variables, too; and of what is narrow as it is and keeps some bits only."""
         f = self.f
+        for k in range(self.head + 1, self.end):
+            instr = self.code[k]
+            if instr.op in _BITWISE and instr.type.is_integer and instr.type.bits <= self.bits and not f.variable[instr.dst]:
+                kept = _range(self, instr)
+                if kept is not None:
+                    self.ranges[instr.dst] = kept
         for _ in range(2 if any(f.variable[instr.dst] for instr in self.wide) else 1):
             written: dict[int, list[Range | None]] = {}
             for instr in self.wide:
