@@ -29,8 +29,7 @@ def either_way(a: lw.Array, b: lw.Array, c: lw.Array):
         for j in lw.range(1, a.shape[1]):
             if a[i, j] > 1:
                 b[i, j] = min(b[i - 1, j], b[i, j - 1]) + 1
-                if b[i, j] > best:
-                    best = b[i, j]
+                best = max(best, b[i, j])
             else:
                 b[i, j] = a[i, j]
                 least = min(least, b[i, j] - 3)
