@@ -12,7 +12,7 @@ from loopwright.nests.graph import Graph, graph_of, jammed, recurrence_bound, re
 from loopwright.nests.jam import Refusal, refusal, unroll_and_jam
 from loopwright.nests.nest import Nest, NestLoop
 from loopwright.nests.scalars import Scalar
-from loopwright.nests.skew import Rows, least_slant, skew
+from loopwright.nests.skew import Rest, Rows, least_slant, skew
 from loopwright.nests.streams import Streams
 from loopwright.nests.wavefront import InLanes, widest
 from loopwright.targets.core import Core
@@ -104,6 +104,7 @@ class Wave(Change):
         rows: the rows.
         innermost: the loop that walks them.
         how: how they lie in vectors.
+        rest: the strips of those that are left over; None where they run as written.
     """
 
     def __init__(self, rows: Rows, how: InLanes, interval: float) -> None:
@@ -111,12 +112,13 @@ class Wave(Change):
         self.rows = rows
         self.innermost: NestLoop = rows.inner
         self.how = how
+        self.rest: Rest | None = None
 
     def text(self, nest: Nest) -> str:
         return f"skew({nest.name(self.loop)}={self.how.rows}, slant={self.how.streams.slant}, lanes={self.how.lanes})"
 
     def apply(self, nest: Nest, variables: list[Scalar]) -> None:
-        skew(nest, self.rows, self.how.rows, self.how.streams.slant, self.how)
+        skew(nest, self.rows, self.how.rows, self.how.streams.slant, self.how, self.rest)
 
 
 class Traffic:
@@ -289,6 +291,7 @@ def _best_wave(nest: Nest, innermost: NestLoop, graph: Graph, target: Target, co
     written = max(least, traffic.cycles(1, core))
     best: Wave | None = None
     fewest = 0.0
+    single: list[tuple[float, Wave]] = []  # strips of one vector, with the cycles of an iteration
     # (Less than a vector of rows may do: fewer rows are fewer places in memory.)
     for each, most in ((lanes, MOST_PARTS), (lanes // 2, 1), (lanes // 4, 1)):
         for parts in range(1, most + 1):
@@ -311,9 +314,26 @@ def _best_wave(nest: Nest, innermost: NestLoop, graph: Graph, target: Target, co
             else:
                 # (More rows at once are more places in memory, of which not all may be foreseen.)
                 gains = cycles * LEAST_GAIN <= written or (cycles <= written * ALIKE and made.interval * MUCH < least)
+            if parts == 1:
+                single.append((cycles, made))
             if gains:
                 best, fewest = made, cycles
+    if best is not None:
+        best.rest = next((_rest(best, one, least) for cycles, one in single if cycles * LEAST_GAIN <= written and _narrower(one.how, best.how)), None)
     return best
+
+
+def _narrower(one: InLanes, other: InLanes) -> bool:
+    """Whether strips have fewer rows than others, and lie alike."""
+    return one.rows < other.rows and one.streams.slant == other.streams.slant
+
+
+def _rest(best: Wave, fewer: Wave, scalar: float) -> Rest:
+    """Strips of fewer rows beside the best: for which rows, by the cycles of an iteration in each and of one of a triangle."""
+    slant = best.how.streams.slant
+    wide, narrow = [(wave.how.rows - 1) * slant * (scalar - wave.interval) for wave in (best, fewer)]
+    gained = fewer.interval - best.interval
+    return Rest(fewer.how.rows, fewer.how, int((wide - narrow) / gained) if gained > 0 else 0)
 
 
 def interval(graph: Graph, factor: int, core: Core) -> float:

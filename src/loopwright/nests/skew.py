@@ -203,10 +203,14 @@ class Strip:
 
     def all_rows(self, low: int, high: int) -> int:
         """Where strips stop of which the last may overlap the one before: behind the last row, or in front of the first where there are fewer rows than a strip has."""
+        return self.where_long(self.count, low, high, high, low)
+
+    def where_long(self, least: int, low: int, high: int, long: int, short: int) -> int:
+        """One index where so many lie between two others, or another."""
         enough = self.f.register(BOOL)
-        self.out.append(Instr(ops.GE, I64, enough, [self.number(ops.SUB, high, low), self.const(self.count)], 0, self.line))
+        self.out.append(Instr(ops.GE, I64, enough, [self.number(ops.SUB, high, low), self.const(least)], 0, self.line))
         stop = self.f.register(I64, "stop")
-        self.out.append(Instr(ops.SELECT, I64, stop, [enough, high, low], 0, self.line))
+        self.out.append(Instr(ops.SELECT, I64, stop, [enough, long, short], 0, self.line))
         return stop
 
     def begin(self, name: str, low: int, high: int, step: int = 1) -> int:
@@ -327,15 +331,33 @@ class Diagonals:
         strip.jammed()
 
 
-def skew(nest: Nest, rows: Rows, count: int, slant: int, diagonals: Diagonals | None = None) -> None:
+class Rest:
+    """Strips of fewer rows, for those that are left over where none may be done twice, and for all of few columns.
+
+    Attributes:
+        count: how many rows they have.
+        diagonals: what makes their whole diagonals.
+        columns: rows of fewer have their triangles shorter in such strips, which gains more than wider ones do.
+    """
+
+    __slots__ = ("columns", "count", "diagonals")
+
+    def __init__(self, count: int, diagonals: Diagonals, columns: int) -> None:
+        self.count = count
+        self.diagonals = diagonals
+        self.columns = columns
+
+
+def skew(nest: Nest, rows: Rows, count: int, slant: int, diagonals: Diagonals | None = None, rest: Rest | None = None) -> None:
     """Walk strips of ``count`` rows by diagonals. ``refusal`` must have allowed it; the nest does not describe the code any more.
 
     Args:
         nest: the nest.
         rows: the rows of one of its loops, which must be possible.
         count: how many rows a strip has, at least 2.
-        slant: by how many iterations of the inner loop each is behind the one before, at least ``least_slant``.
+        slant: by how many iterations of the inner loop each is to run behind the one before, at least ``least_slant``.
         diagonals: what makes the whole diagonals, if not scalars.
+        rest: the strips of rows that are left over; None where these run as written.
     """
     f = nest.f
     code = f.code
@@ -346,18 +368,32 @@ def skew(nest: Nest, rows: Rows, count: int, slant: int, diagonals: Diagonals | 
     hi = read_once(f, head.args[1], head.line, out)
     again = rows.loop.step == 1 and repeatable(nest, rows)
     stop = strip.all_rows(lo, hi) if again else stop_of(f, lo, hi, count, rows.loop.step, head.line, out)
-    strip.keep()
-    strip.index = strip.begin(f.names[head.dst], lo, stop, count * rows.loop.step)
-    if again:
-        strip.index = strip.number(ops.MIN, strip.index, strip.number(ops.SUB, hi, strip.const(count)))
-    rename = strip.row(strip.const(0))
-    bounds = code[rows.inner.head].args
-    strip.low, strip.high = rename.get(bounds[0], bounds[0]), rename.get(bounds[1], bounds[1])
-    strip.stop = strip.high
-    strip.before()
-    (diagonals or Diagonals()).emit(strip)
-    strip.behind()
-    strip.end()
+    if rest is not None and not again:
+        low, high = code[rows.inner.head].args[:2]
+        if nest.ahead(low) and nest.ahead(high):
+            stop = strip.where_long(rest.columns, low, high, stop, lo)
+    _strips(strip, diagonals or Diagonals(), lo, hi, stop, again)
+    if rest is not None and not again:
+        strip = Strip(f, rows, rest.count, slant, out)
+        lo, stop = stop, stop_of(f, stop, hi, rest.count, rows.loop.step, head.line, out)
+        _strips(strip, rest.diagonals, lo, hi, stop, False)
     out.append(Instr(ops.FOR, head.type, head.dst, [stop, hi, head.args[2]], 0, head.line))
     out.extend(code[rows.loop.head + 1 :])
     f.code = out
+
+
+def _strips(strip: Strip, diagonals: Diagonals, lo: int, hi: int, stop: int, again: bool) -> None:
+    """Emit the strips of the rows from one up to another; the last overlaps the one before where rows may be done ``again``."""
+    f, rows = strip.f, strip.rows
+    strip.keep()
+    strip.index = strip.begin(f.names[f.code[rows.loop.head].dst], lo, stop, strip.count * rows.loop.step)
+    if again:
+        strip.index = strip.number(ops.MIN, strip.index, strip.number(ops.SUB, hi, strip.const(strip.count)))
+    rename = strip.row(strip.const(0))
+    bounds = f.code[rows.inner.head].args
+    strip.low, strip.high = rename.get(bounds[0], bounds[0]), rename.get(bounds[1], bounds[1])
+    strip.stop = strip.high
+    strip.before()
+    diagonals.emit(strip)
+    strip.behind()
+    strip.end()
