@@ -114,6 +114,11 @@ def in_bands(nest: Nest, found: list[Dependence], variables: list[Scalar]) -> Ba
         return None
     if any(scalar.loop in (inner, outer) and scalar.kind != PRIVATE for scalar in variables) or any(a >= 0 and f.variable[a] for a in f.code[outer.head].args):
         return None
+    for scalar in variables:
+        # (What is read behind the loops is what the last row as written has left.)
+        first, last = nest.mentions[scalar.variable]
+        if scalar.loop in (inner, outer) and (first < outer.head or last > outer.end):
+            return None
     changing = [(place, moves) for place, forms in enumerate((inner.first, inner.last)) for moves in [_moves(nest, outer, forms)] if moves != 0]
     if len(changing) != 1 or changing[0][1] is None:
         return None

@@ -12,6 +12,7 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.loops import IS_LOOP
+from loopwright.nests.branches import Inside
 from loopwright.nests.dependence import FLOW, Dependence
 from loopwright.nests.nest import Access, Nest, NestLoop
 from loopwright.nests.unroll import clone
@@ -104,6 +105,8 @@ def _choose(nest: Nest, loop: NestLoop, found: list[Dependence]) -> list[_Carrie
         return []
     written = {instr.dst for instr in code[loop.head + 1 : loop.end] if instr.dst >= 0 and nest.f.variable[instr.dst]}
     chosen: list[_Carried] = []
+    # (What the first iterations would load is loaded in front of them.)
+    judge = Inside(nest, loop)
     for access in nest.accesses:
         if access.store or not access.loops or access.loops[-1] is not loop:
             continue
@@ -122,6 +125,7 @@ def _choose(nest: Nest, loop: NestLoop, found: list[Dependence]) -> list[_Carrie
             and code[source].type is code[access.position].type
             and _always(nest, loop, last.source, access, nearest)
             and _addressable(nest, loop, access.position, written)
+            and (judge.always(access) or judge.inside(access))
         ):
             chosen.append(_Carried(access.position, source, nearest))
     return chosen

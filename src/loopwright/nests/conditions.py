@@ -26,7 +26,7 @@ from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.nests.folding import Folded, changes, known_value
 from loopwright.nests.nest import Nest, NestLoop, nests
-from loopwright.nests.operands import computed
+from loopwright.nests.operands import computed, moved
 from loopwright.nests.scalars import PRIVATE, scalars
 from loopwright.nests.unroll import clone, read_once
 from loopwright.nests.wrapped import leading_to_subscripts
@@ -293,9 +293,18 @@ def _split(nest: Nest, found: _Condition, folded: Folded, out: list[Instr]) -> N
     hi = read_once(f, head.args[1], line, out)
     # Where the index would be 0 both operands are computed: what they differ by there is where it makes them equal.
     rename = {loop.index: f.const(I64, 0)}
-    clone(f, [code[k] for k in arithmetic(nest, loop, found.position) or []], rename, out)
+    for k in arithmetic(nest, loop, found.position) or []:
+        instr = code[k]
+        if instr.op in (ops.ADD, ops.SUB) and instr.type is I64:
+            x, y = [rename.get(operand, operand) for operand in instr.args]
+            rename[instr.dst] = computed(f, instr.op, x, y, instr.line, out)
+        else:
+            clone(f, [instr], rename, out)
     a, b = [rename.get(x, x) for x in test.args]
-    zero = computed(f, ops.SUB, b, a, line, out) if found.sign > 0 else computed(f, ops.SUB, a, b, line, out)
+    if found.sign < 0:
+        a, b = b, a
+    # (A constant is added last, where it can be seen to that nothing wraps.)
+    zero, more = (b, -int(f.const_values[~a])) if a < 0 <= b else (computed(f, ops.SUB, b, a, line, out), 0)
     op = test.op if found.sign > 0 else ops.COMPARISONS[ops.EXCHANGED[test.op.name]]
     ends = _ENDS[op]
     spans: list[tuple[int | None, int | None]] = [(None, ends[0])]
@@ -314,13 +323,13 @@ def _split(nest: Nest, found: _Condition, folded: Folded, out: list[Instr]) -> N
             continue
         low, high = lo, hi
         if begin is not None:
-            low = _moved(f, zero, begin, line, out)
+            low = moved(f, zero, more + begin, line, out)
             if after < 0 or _same(place, begin, starts):
                 low = lo
             elif not after:
                 low = computed(f, ops.MAX if loop.step > 0 else ops.MIN, lo, low, line, out)
         if end is not None:
-            high = _moved(f, zero, end, line, out)
+            high = moved(f, zero, more + end, line, out)
             if before > 0 or _same(place, end, stops):
                 high = hi
             elif not before:
@@ -403,7 +412,3 @@ def own_variables(nest: Nest, loop: NestLoop) -> list[int]:
             if loop.head < first and last < loop.end:
                 found.append(scalar.variable)
     return found
-
-
-def _moved(f: Function, operand: int, by: int, line: int, out: list[Instr]) -> int:
-    return operand if by == 0 else computed(f, ops.ADD, operand, f.const(I64, by), line, out)

@@ -96,6 +96,7 @@ class _Flattened:
         """Rewrite the accesses to an array, if all are to places in rows."""
         lengths: list[int] = []
         places: list[list[Form]] = []
+        stored = any(access.store for access in accesses)
         for access in accesses:
             form = access.subscripts[0]
             if form is None:
@@ -108,7 +109,7 @@ class _Flattened:
             parted: list[list[Form]] = []
             for access, place in zip(accesses, places, strict=True):
                 row, column = self.rows(place[0], length)
-                if not self.inside(access, column, length):
+                if not self.inside(access, column, length) or (stored and not column.terms and not self.reached(access, length)):
                     break
                 parted.append([row, column, *place[1:]])
             if len(parted) < len(places):
@@ -150,9 +151,16 @@ class _Flattened:
     def inside(self, access: Access, column: Form, length: int) -> bool:
         """Whether a place is from 0 up to below the length of a row, wherever the access is."""
         if not column.terms:
-            # (A row has one element at least where something is in it.)
             return column.constant == 0
         return self.beyond(access, column, False, 0, _FAR) and self.beyond(access, column.plus(Form(0, {length: 1}), -1), True, -1, _FAR)
+
+    def reached(self, access: Access, length: int) -> bool:
+        """Whether rows have an element wherever an access is, as they do in a loop along one: else all of them would be one place."""
+        for loop in access.loops:
+            ends = [last.constant for last in loop.last if last.terms == {length: 1}] if loop.step > 0 else []
+            if any(end <= 0 for end in ends) and any(not first.terms and first.constant >= 0 for first in loop.first):
+                return True
+        return False
 
     def beyond(self, access: Access, form: Form, most: bool, bound: int, depth: int) -> bool:
         """Whether a form is at least (with ``most``: at most) a number in every iteration, by the bounds of the loops around an access."""

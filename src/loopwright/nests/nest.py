@@ -19,6 +19,8 @@ __all__ = ["Access", "Nest", "NestLoop", "Run", "bounds", "nest_of", "nests", "p
 
 #: Loops known to have fewer iterations are short.
 FEW: Final = 8
+#: No index is so far from 0: what is kept below stands for no limit (``operands.moved``).
+UNREACHED: Final = 1 << 62
 #: More accesses in a nest, each of which would have to be told apart from all others, are not looked at: they come of loops that were unrolled as the kernel was staged.
 MOST_ACCESSES: Final = 250
 
@@ -372,7 +374,7 @@ def _loop(nest: Nest, k: int, instr: Instr, parent: NestLoop | None) -> NestLoop
 def bounds(nest: Nest, operand: int, greatest: bool, whole: bool = True) -> list[Form]:
     """The forms that a bound is the greatest (or the least) of; of one that is made of others in another way it is a form of its own, or none.
 
-    With ``whole`` (as is the default), nothing is given where part of them is not known: the bound could be anything then.
+    Without ``whole``, a number that no index reaches is none of them. With it (as is the default), nothing is given where part of them is not known: the bound could be anything then.
     """
     f = nest.f
     place = nest.forms.places.get(operand, -1) if operand >= 0 else -1
@@ -380,7 +382,8 @@ def bounds(nest: Nest, operand: int, greatest: bool, whole: bool = True) -> list
         parts = [bounds(nest, part, greatest, whole) for part in f.code[place].args]
         if whole and not all(parts):
             return []
-        return [form for part in parts for form in part]
+        found = [form for part in parts for form in part]
+        return found if whole else [form for form in found if form.terms or abs(form.constant) < UNREACHED]
     if place >= 0 and f.code[place].op in (ops.ADD, ops.SUB) and f.code[place].args[1] < 0:
         # (Moved by a number.)
         first, more = f.code[place].args

@@ -12,7 +12,13 @@ from loopwright.ir.ops import Op
 from loopwright.nests.nest import Nest
 from loopwright.types import I64
 
-__all__ = ["computed", "of_form", "without_unread"]
+__all__ = ["FARTHEST", "computed", "moved", "of_form", "within_reason", "without_unread"]
+
+#: No index is farther from 0, unless it stands for none.
+FARTHEST: Final = 1 << 62
+#: What adds up indices; of so many at once.
+_ADDING: Final = frozenset((ops.ADD, ops.SUB, ops.NEG, ops.MIN, ops.MAX, ops.COPY))
+_MOST: Final = 8
 
 _NONE: Final[Mapping[int, int]] = {}
 
@@ -30,6 +36,42 @@ def computed(f: Function, op: Op, a: int, b: int, line: int, out: list[Instr]) -
     made = f.register(I64, "")
     out.append(Instr(op, I64, made, [a, b], 0, line))
     return made
+
+
+def moved(f: Function, operand: int, by: int, line: int, out: list[Instr]) -> int:
+    """An index moved by a few places, as far as there are so many. (``2**63 - 1`` may say that there is no limit.)"""
+    if by == 0:
+        return operand
+    if not within_reason(f, operand):
+        operand = computed(f, ops.MIN if by > 0 else ops.MAX, operand, f.const(I64, FARTHEST if by > 0 else -FARTHEST), line, out)
+    return computed(f, ops.ADD, operand, f.const(I64, by), line, out)
+
+
+def within_reason(f: Function, operand: int) -> bool:
+    """Whether an index is known to be far from where numbers wrap: a constant, an extent, or what a few of these are added up to; what counts in a loop."""
+    if operand < 0:
+        return abs(int(f.const_values[~operand])) <= FARTHEST
+    wanted = {operand}
+    for instr in reversed(f.code):
+        if instr.dst not in wanted:
+            continue
+        if f.variable[instr.dst]:
+            return False
+        wanted.discard(instr.dst)
+        op = instr.op
+        if op is ops.FOR or (op is ops.CONVERT and instr.source.bits < I64.bits) or (op is ops.AND and min(instr.args) < 0):
+            continue
+        if op not in _ADDING:
+            return False
+        for a in instr.args:
+            if a >= 0:
+                wanted.add(a)
+            elif abs(int(f.const_values[~a])) > FARTHEST >> 1:
+                return False
+        if len(wanted) > _MOST:
+            return False
+    extents = {extent for array in f.arrays for extent in array.extents}
+    return all(a in extents and not f.variable[a] for a in wanted)
 
 
 def of_form(nest: Nest, form: Form, line: int, out: list[Instr], more: Mapping[int, int] = _NONE) -> int:

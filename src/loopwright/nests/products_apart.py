@@ -137,9 +137,17 @@ class _Product:
         return any(self.nest.indices.get(value) is loop for value in terms)
 
     def in_row(self, access: Access, stored: Access) -> bool:
-        """Whether an access is behind the product, in the same row."""
+        """Whether an access is behind the product, in the same row; as long as other products of the row are made, to what is stored, or a load of what has been before."""
         if not self.store < access.position < self.rows.end:
             return False
+        last, own = access.subscripts[-1], stored.subscripts[-1]
+        if access.position < self.across.end:
+            if last is None or own is None or last.terms != own.terms:
+                return False
+            (coefficient,) = own.terms.values()
+            ahead = (last.constant - own.constant) * coefficient * self.across.step
+            if ahead > 0 or (ahead < 0 and access.store):
+                return False
         return all(x is not None and y is not None and x.same(y) for x, y in zip(access.subscripts[:-1], stored.subscripts[:-1], strict=True))
 
     def needs_rows_alone(self) -> bool:

@@ -26,7 +26,7 @@ from loopwright.nests import apart
 from loopwright.nests.candidates import innermost_loops
 from loopwright.nests.conditions import append_loop, own_variables
 from loopwright.nests.nest import FEW, Nest, NestLoop, nests
-from loopwright.nests.operands import computed
+from loopwright.nests.operands import FARTHEST, computed, within_reason
 from loopwright.nests.unroll import read_once
 from loopwright.nests.wrapped import leading_to_subscripts
 from loopwright.types import I64, VOID
@@ -88,6 +88,9 @@ def _cut(nest: Nest, wanted: list[_Strips]) -> None:
     for one in reversed(wanted):
         one.write()
     runs = [(ops.GE, one.strip, f.const(I64, FEW)) for one in wanted if one.strip >= 0]
+    for register in dict.fromkeys([register for one in wanted for register in one.added()]):
+        # (What is divided must not wrap.)
+        runs += [(ops.LE, register, f.const(I64, FARTHEST >> 1)), (ops.GE, register, f.const(I64, -(FARTHEST >> 1)))]
     if runs:
         fast = f.code[start : len(f.code) - len(original) + end]
         plain = apart.as_written(f, original, start, end)
@@ -185,6 +188,11 @@ class _Strips:
         self.own = own_variables(nest, loop)
         self.turn = nest.f.register(I64, "")
         self.out: list[Instr] = []
+
+    def added(self) -> list[int]:
+        """The numbers known in front of the nest that are added to the index, and may be anything."""
+        registers = [self.nest.forms.registers[value] for value in self.found[0].rest.terms if value not in self.nest.indices]
+        return [register for register in registers if self.nest.ahead(register) and not within_reason(self.f, register)]
 
     def told(self) -> str:
         """What is done, for the report."""

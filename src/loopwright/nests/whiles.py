@@ -21,6 +21,7 @@ from loopwright.ir.brackets import match
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.loops import IS_LOOP
 from loopwright.ir.ops import Op
+from loopwright.nests.operands import moved
 from loopwright.types import I64, VOID
 
 __all__ = ["run"]
@@ -187,9 +188,11 @@ def _rewrite(f: Function, found: _Counted) -> None:
     # (What the condition is made of is the same in front of the loop.)
     out += code[found.head + 1 : found.body - 1]
     low = _begins(f, code, found.head, counter)
+    read = low is None or _read_elsewhere(f, found)
     if low is None:
+        # (What it has here may be what it had behind the loop, in the iteration before of one around it.)
         low = _emit(f, ops.COPY, [counter], line, out)
-    high = found.bound if not found.behind else _emit(f, ops.ADD, [found.bound, f.const(I64, found.behind)], line, out)
+    high = moved(f, found.bound, found.behind, line, out)
     if high >= 0 and f.variable[high]:
         high = _emit(f, ops.COPY, [high], line, out)
     index = f.register(I64, name)
@@ -197,7 +200,6 @@ def _rewrite(f: Function, found: _Counted) -> None:
     if any(test.dst in instr.args for instr in code[found.body + 1 : found.end]):
         # (It holds in the body; what is read there is what was asked.)
         out.append(Instr(test.op, test.type, test.dst, [index if a == counter else a for a in test.args], test.imm, test.line))
-    read = _read_elsewhere(f, found)
     now = index
     behind = {a for instr in code[found.advance + 1 : found.end] for a in instr.args}
     depth = 0
