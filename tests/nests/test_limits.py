@@ -77,7 +77,7 @@ def test_no_limit(m: int) -> None:
 def test_conditions_on_a_number_that_stands_for_no_limit(condition: str) -> None:
     text = f"def k(a: lw.Array, m: lw.i64):\n    for i in range(a.shape[0]):\n        if {condition}:\n            a[i] = a[i] + 1\n        else:\n            a[i] = a[i] * 3\n"
     scope: dict[str, Any] = {"lw": lw}
-    exec(text, scope)
+    exec(text, scope)  # noqa: S102
     fast = lw.kernel(source=text)(scope["k"])
     for m in (GREATEST, GREATEST - 1, -GREATEST - 1, -GREATEST, -1, 0, 5, 19, 20, 21):
         a = np.arange(20)
@@ -112,7 +112,7 @@ def test_products_whose_row_is_used_while_it_is_made(use: str) -> None:
         e[i] = m
 """
     scope: dict[str, Any] = {"lw": lw}
-    exec(text, scope)
+    exec(text, scope)  # noqa: S102
     rng = np.random.default_rng(0)
     for element in (np.float32, np.int32):
         given = [rng.integers(0, 9, shape).astype(element) for shape in ((20, 32), (30, 32), (20, 31), (20,))]
