@@ -86,6 +86,8 @@ FORMS = {
     "added": f"        s = x[i]\n        if s > 90:\n{LONG}            t += s\n",
     "within another": f"        s = x[i]\n        if s > 50:\n            y[i] = 3\n            if s > 90:\n{LONG.replace('    s =', '        s =')}                y[i] = s\n",
     "the same for all": f"        s = x[i]\n        if n > 3:\n{LONG}        y[i] = s\n",
+    "improved": "        s = x[i]\n        if s < y[i]:\n            y[i] = s\n            x[i] = 5\n",
+    "stored anew": "        s = x[i]\n        if s < 20:\n            y[i] = s\n            x[i] = 5\n",
     "with another arm": f"        s = x[i]\n        if s > 90:\n{LONG}        else:\n            s -= 1\n        y[i] = s\n",
 }
 
@@ -108,10 +110,12 @@ def test_as_written(loop: str, name: str, runner: Runner) -> None:
     for most, n in ((60, 3), (95, 4), (200, 5)):
         x = np.random.default_rng(most).integers(0, most, 77, dtype=np.int32)
         found, wanted = np.full_like(x, 7), np.full_like(x, 7)
-        total = of_form(name, "lw.range", nests="off")(x, wanted, n)
+        given = x.copy()
+        total = of_form(name, "lw.range", nests="off")(given, wanted, n)
 
-        def same(result: Any, found: Any = found, wanted: Any = wanted, total: Any = total) -> None:
+        def same(result: Any, x: Any = x, found: Any = found, given: Any = given, wanted: Any = wanted, total: Any = total) -> None:
             assert result == total
+            np.testing.assert_array_equal(x, given)
             np.testing.assert_array_equal(found, wanted)
 
         runner.run(runner.compiled(kernel), [x, found, n], same)
@@ -120,4 +124,4 @@ def test_as_written(loop: str, name: str, runner: Runner) -> None:
 @pytest.mark.parametrize("name", FORMS)
 def test_a_test_is_in_front_of_the_arm(name: str) -> None:
     code = of_form(name, "lw.lanes").compile(target="x86-64-v3").ir("vectorize")
-    assert ("any.mask" in code) == (name not in ("the same for all", "with another arm"))
+    assert ("any.mask" in code) == (name not in ("the same for all", "stored anew", "with another arm"))

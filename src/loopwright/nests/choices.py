@@ -17,17 +17,19 @@ from loopwright.types import BOOL
 __all__ = ["Extreme", "earlier", "extreme", "numbers", "run"]
 
 
-def run(f: Function) -> None:
-    """Rewrite every such branch."""
-    code = f.code
+def run(f: Function, start: int = 0, end: int | None = None) -> bool:
+    """Rewrite every such branch of a function, or of what is between two positions of it. Returns whether there was one."""
+    code = f.code[start:end]
     if not any(instr.op is ops.IF for instr in code):
-        return
+        return False
+    around = (f.code[:start], f.code[end:] if end is not None else [])
     code = normalized(f, code)
     uses = [0] * len(f.types)
-    for instr in code:
-        for a in instr.args:
-            if a >= 0:
-                uses[a] += 1
+    for part in (code, *around):
+        for instr in part:
+            for a in instr.args:
+                if a >= 0:
+                    uses[a] += 1
     out: list[Instr] = []
     made = False
     k = 0
@@ -45,13 +47,13 @@ def run(f: Function) -> None:
             k = stores + 1
             made = True
         elif again is not None:
-            end, before = again
-            out += code[k + 1 : end - 1]
-            last = code[end - 1]
+            last_at, before = again
+            out += code[k + 1 : last_at - 1]
+            last = code[last_at - 1]
             value = f.register(last.type, "")
             out.append(Instr(ops.SELECT, last.type, value, [code[k].args[0], last.args[0], before], 0, code[k].line))
             out.append(Instr(ops.STORE, last.type, NONE, [value, *last.args[1:]], last.imm, last.line))
-            k = end + 1
+            k = last_at + 1
             made = True
         elif picked is not None:
             if picked.begins:
@@ -68,8 +70,8 @@ def run(f: Function) -> None:
             out[-1].dst = code[k].dst
             k += 1
             made = True
-    if made or code is not f.code:
-        f.code = out
+    f.code = [*around[0], *out, *around[1]]
+    return made
 
 
 def _handed_on(f: Function, last: Instr, code: list[Instr], k: int, uses: list[int]) -> bool:

@@ -322,6 +322,9 @@ def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original:
         found = dependences(nest, inner)
     if repeats(nest) and keep(nest, found, written if apart.pairs(written) else None):
         nest = _again(f, written)
+        if choices.run(f, nest.start, nest.end + 1):
+            # (What was compared in memory is a total.)
+            nest = _again(f, written)
         if record is not None:
             record.does("elements that stay the same kept in registers")
         found = dependences(nest, inner)

@@ -9,6 +9,8 @@
                                                 end
                                               end
 
+So it is with short arms that store several elements where one of these is improved (``if d < x[i]: x[i] = d; y[i] = k``), which happens ever more seldom: a store under a mask takes some ten cycles on Zen.
+
 All lanes go through both arms of a branch that differs by lane, so that what is rarely needed (the reduction of a sine's large argument, the slow path of a filter) would be
 computed always. Where some lane needs it in all vectors, the test costs a few cycles beside the arm's dozens (J. Shin, "Introducing Control Flow into Vectorized Code", PACT 2007,
 calls these branches on superword condition codes).
@@ -26,6 +28,8 @@ __all__ = ["LONG", "long_arm", "skip"]
 
 #: An arm of so many instructions is worth a test.
 LONG: Final = 24
+#: So are so many stores, where an element is improved.
+IMPROVED: Final = 2
 _LEAVES: Final = frozenset((ops.BR, ops.BR_IF))
 _ASKED: Final = frozenset((ops.ANY_LANE, ops.ALL_LANES))
 
@@ -44,6 +48,19 @@ def long_arm(code: list[Instr], at: int) -> int:
         elif op.opens and not op.closes:
             depth += 1
     return 0
+
+
+def improving_arm(code: list[Instr], at: int, made: dict[int, Instr]) -> int:
+    """Where the ``if`` at ``at`` ends, if it has one arm without brackets that stores several elements, one of which its condition has compared; else 0."""
+    end = at + 1
+    while code[end].op.effect != ops.CONTROL:
+        end += 1
+    stores = [instr for instr in code[at + 1 : end] if instr.op is ops.STORE]
+    if code[end].op is not ops.END or len(stores) < IMPROVED or any(store.type.bits < 32 for store in stores):
+        return 0
+    compared = made.get(code[at].args[0])
+    loads = [made[a] for a in compared.args if a in made and made[a].op is ops.LOAD] if compared is not None and compared.op in ops.COMPARING else []
+    return end if any(load.imm == store.imm and load.args == store.args[1:] for load in loads for store in stores) else 0
 
 
 def skip(f: Function) -> None:
@@ -69,7 +86,7 @@ def skip(f: Function) -> None:
                 around = -1
         if around >= 0:
             made[instr.dst] = instr
-            end = long_arm(code, k) if op is ops.IF else 0
+            end = (long_arm(code, k) or improving_arm(code, k, made)) if op is ops.IF else 0
             # (What is the same in all lanes, as far as that is plain to see, needs no test.)
             if end and instr.args[0] in made and made[instr.args[0]].op not in _ASKED:
                 some = f.register(BOOL)
