@@ -123,5 +123,5 @@ def test_as_written(loop: str, name: str, runner: Runner) -> None:
 
 @pytest.mark.parametrize("name", FORMS)
 def test_a_test_is_in_front_of_the_arm(name: str) -> None:
-    code = of_form(name, "lw.lanes").compile(target="x86-64-v3").ir("vectorize")
+    code = of_form(name, "lw.lanes").compile(target="x86-64-v4").ir("vectorize")
     assert ("any.mask" in code) == (name not in ("the same for all", "one improved", "with another arm"))
