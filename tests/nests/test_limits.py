@@ -148,3 +148,37 @@ def test_nothing_is_loaded_in_front_of_an_array(kernel: lw.Kernel) -> None:
     wanted = np.zeros(20)
     lw.kernel(kernel.function, nests="off")(np.ones(20), wanted, np.asarray(c).copy())
     np.testing.assert_array_equal(b, wanted)
+
+
+CONDITIONS = [
+    "s // 2 + a > s",
+    "abs(s - a) > s",
+    "a - s > s",
+    "s * s < a",
+    "s < a + s % 2",
+    "s >= a - s",
+    "min(s, a) < s",
+    "s & a < s",
+    "(8 if a <= s else a) > s",
+    "a > s",
+    "s < a * 2",
+]
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+@pytest.mark.parametrize("after", [True, False])
+def test_conditions_on_an_index_and_a_variable_of_the_loop_around(condition: str, after: bool) -> None:
+    """What is made of both is no bound of the inner loop."""
+    change = "        a = z[i]\n"
+    inner = f"        for s in range(n):\n            if {condition}:\n                y[s] += 1\n"
+    text = "def k(y: lw.Array, z: lw.Array):\n    n = len(y)\n    a = 3\n    for i in range(n):\n" + (inner + change if after else change + inner)
+    scope: dict[str, Any] = {"lw": lw}
+    exec(text, scope)  # noqa: S102
+    fast = lw.kernel(source=text)(scope["k"])
+    rng = np.random.default_rng(0)
+    for n in (*range(10), 20, 33):
+        y, z = rng.integers(0, 6, (2, n))
+        wanted = y.copy()
+        scope["k"](wanted, z)
+        fast(y, z)
+        np.testing.assert_array_equal(y, wanted)

@@ -95,9 +95,23 @@ class Forms:
         made = self._of_register(operand, depth)
         if made is None and not self.f.variable[operand]:
             # (Computed from a variable that the stretch writes: it is what it is where it is defined.)
-            made = self._value((-1, operand), {operand}, operand)
+            made = self._itself(operand)
         self.forms[operand] = made
         return made
+
+    def _itself(self, register: int) -> Form:
+        """The form of a register that is not followed: a value of its own, which hangs on all that it is computed from."""
+        if (-1, register) in self.numbers:
+            return self._value((-1, register), set(), register)
+        leaves = {register}
+        wanted = [register]
+        while wanted:
+            place = self.places.get(wanted.pop(), -1)
+            if place >= 0 and self.code[place].op is not ops.FOR:
+                new = [a for a in self.code[place].args if a >= 0 and a not in leaves]
+                leaves.update(new)
+                wanted += new
+        return self._value((-1, register), leaves, register)
 
     def _of_register(self, register: int, depth: int) -> Form | None:
         f = self.f
@@ -105,7 +119,7 @@ class Forms:
             return None if register in self.written else self._value((-1, register), {register}, register)
         place = self.places.get(register, -1)
         if place < 0 or depth > DEPTH:
-            return self._value((-1, register), {register}, register)
+            return self._itself(register)
         instr = self.code[place]
         op = instr.op
         args = instr.args
@@ -122,7 +136,7 @@ class Forms:
                 a = self.of(args[0], depth + 1)
                 return None if a is None else Form(0, {}).plus(a, 1 if op is ops.COPY else -1)
         if not op.pure:
-            return self._value((-1, register), {register}, register)
+            return self._itself(register)
         # Another expression: equal where operation and operands are.
         key = [op.code, instr.type.number, instr.source.number, instr.imm]
         leaves: set[int] = set()
