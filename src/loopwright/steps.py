@@ -39,19 +39,22 @@ def unroll_and_jam(factors: Mapping[str, int] | None = None, /, **named: int) ->
     return _counted("unroll_and_jam", factors, named)
 
 
-def skew(counts: Mapping[str, int] | None = None, /, *, slant: int = 0, lanes: int = 0, **named: int) -> Step:
+def skew(counts: Mapping[str, int] | None = None, /, *, slant: int = 0, lanes: int = 0, rest: int = 0, short: int = 0, **named: int) -> Step:
     """Run several iterations of a loop side by side, each so many iterations of the loop inside behind the one before: ``skew(i=4)``, ``skew(i=8, lanes=4)``.
 
     Args:
         counts, named: the loop, and how many of its iterations.
         slant: by how many; 0 for the least that the dependences allow.
         lanes: so many of them run in the lanes of a vector; 0 for scalars.
+        rest: so many of those that are left over do then, fewer, of whole vectors; 0 for as written. (Those that may be done twice leave none over.)
+        short: where the loop inside has fewer iterations, all do so.
     """
-    for name, value in (("slant", slant), ("lanes", lanes)):
+    options = (("slant", slant), ("lanes", lanes), ("rest", rest), ("short", short))
+    for name, value in options:
         if type(value) is not int or not 0 <= value <= _MOST:
             raise ScheduleError(f"skew({name}=…) takes a whole number from 0 to {_MOST}, not {value!r}")
     made = _counted("skew", counts, named)
-    return Step(made.name, (), (*made.values, *[(name, value) for name, value in (("slant", slant), ("lanes", lanes)) if value]))
+    return Step(made.name, (), (*made.values, *[(name, value) for name, value in options if value]))
 
 
 def unroll(factors: Mapping[str, int] | None = None, /, **named: int) -> Step:

@@ -12,7 +12,7 @@ from loopwright.nests.graph import Graph, graph_of, jammed, recurrence_bound, re
 from loopwright.nests.jam import Refusal, refusal, unroll_and_jam
 from loopwright.nests.nest import Nest, NestLoop
 from loopwright.nests.scalars import Scalar
-from loopwright.nests.skew import Rest, Rows, least_slant, skew
+from loopwright.nests.skew import Rest, Rows, least_slant, repeatable, skew
 from loopwright.nests.streams import Streams
 from loopwright.nests.wavefront import InLanes, widest
 from loopwright.targets.core import Core
@@ -115,7 +115,8 @@ class Wave(Change):
         self.rest: Rest | None = None
 
     def text(self, nest: Nest) -> str:
-        return f"skew({nest.name(self.loop)}={self.how.rows}, slant={self.how.streams.slant}, lanes={self.how.lanes})"
+        rest = f", rest={self.rest.count}, short={self.rest.columns}" if self.rest is not None else ""
+        return f"skew({nest.name(self.loop)}={self.how.rows}, slant={self.how.streams.slant}, lanes={self.how.lanes}{rest})"
 
     def apply(self, nest: Nest, variables: list[Scalar]) -> None:
         skew(nest, self.rows, self.how.rows, self.how.streams.slant, self.how, self.rest)
@@ -318,14 +319,14 @@ def _best_wave(nest: Nest, innermost: NestLoop, graph: Graph, target: Target, co
                 single.append((cycles, made))
             if gains:
                 best, fewest = made, cycles
-    if best is not None:
+    if best is not None and not (loop.step == 1 and repeatable(nest, rows)):
         best.rest = next((_rest(best, one, least) for cycles, one in single if cycles * LEAST_GAIN <= written and _narrower(one.how, best.how)), None)
     return best
 
 
 def _narrower(one: InLanes, other: InLanes) -> bool:
     """Whether strips have fewer rows than others, and lie alike."""
-    return one.rows < other.rows and one.streams.slant == other.streams.slant
+    return one.rows < other.rows and one.lanes == other.lanes and one.streams.slant == other.streams.slant
 
 
 def _rest(best: Wave, fewer: Wave, scalar: float) -> Rest:

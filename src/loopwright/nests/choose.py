@@ -36,6 +36,7 @@ from loopwright.nests import (
     products_apart,
     quotients,
     reassociate,
+    searched_after,
     short_loops,
     shortcuts,
     turned,
@@ -117,7 +118,9 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     conditions.run(f, left)
     as_written: set[int] = set()
     _add(done, held_elements.run(f, nests(f), target, as_written))
-    choices.run(f)
+    if choices.run(f):
+        values.run(f)
+    _add(done, searched_after.run(f, target, as_written))
     _add(done, diagonals.run(f, target, as_written))
     _add(done, longest_inside.run(f, target))
     added_arms.run(f)

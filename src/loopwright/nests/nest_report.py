@@ -300,7 +300,8 @@ class NestReport:
             # (Said of its accesses as they are, which may be dealt out of whole vectors.)
             self.not_lanes = [refused for refused in self.not_lanes if refused[0] != self.lanes]
         for candidate in self.candidates:
-            candidate.chosen = candidate.chosen or candidate.step == step
+            # (What is left over is thought of when it has been chosen.)
+            candidate.chosen = candidate.chosen or candidate.step == step or step.startswith(f"{candidate.step[:-1]}, rest=")
 
     def reorders(self, before: list[str], after: list[str]) -> None:
         """Loops are in another order, which is that of some interchanges."""

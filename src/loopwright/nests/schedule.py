@@ -25,7 +25,7 @@ from loopwright.nests.nest_report import DependenceReport
 from loopwright.nests.partial import divide
 from loopwright.nests.report import Report
 from loopwright.nests.scalars import scalars
-from loopwright.nests.skew import Rows, least_slant, skew, skew_refusal
+from loopwright.nests.skew import Rest, Rows, least_slant, skew, skew_refusal
 from loopwright.nests.streams import Streams
 from loopwright.nests.tile import TILES, tile, tile_refusal
 from loopwright.nests.unroll import clone, crossing_branches
@@ -322,7 +322,11 @@ def _skew(nest: Nest, step: Step, target: Target) -> None:
         refuse(nest, step, Refusal(f"{target.name} has no such lanes for what it computes, or their number does not divide {count}", inside[0].line))
     if not streams.possible:
         refuse(nest, step, Refusal("where its accesses get their values from cannot be followed from row to row", inside[0].line))
-    skew(nest, rows, count, slant, InLanes(nest.f, streams, lanes, count // lanes, width, target))
+    left = values.get("rest", 0)
+    if left % lanes or left >= count:
+        refuse(nest, step, Refusal(f"strips of {left} rows are none of {lanes} lanes with fewer rows than {count}", loop.line))
+    rest = Rest(left, InLanes(nest.f, streams, lanes, left // lanes, width, target), values.get("short", 0)) if left else None
+    skew(nest, rows, count, slant, InLanes(nest.f, streams, lanes, count // lanes, width, target), rest)
 
 
 class Row:
@@ -345,7 +349,7 @@ STEPS: Final[dict[str, Row]] = {
     "fuse": Row(_fuse),
     "interchange": Row(_interchange),
     "lanes": Row(_lanes),
-    "skew": Row(_skew, ("slant", "lanes")),
+    "skew": Row(_skew, ("slant", "lanes", "rest", "short")),
     "tile": Row(_tile),
     "unroll": Row(_unroll),
     "unroll_and_jam": Row(_unroll_and_jam),

@@ -15,6 +15,7 @@ from loopwright.ir.function import Instr
 from loopwright.nests.branches import LONG
 from loopwright.nests.candidates import innermost_loops
 from loopwright.nests.counting import takes_lanes
+from loopwright.nests.extremes import searches
 from loopwright.nests.keyed_sums import adds_by_key
 from loopwright.nests.nest import Nest, NestLoop
 from loopwright.nests.partial import divide
@@ -63,6 +64,9 @@ def unroll(nest: Nest, target: Target, report: Any) -> None:
 def _times(nest: Nest, target: Target, loop: NestLoop, body: list[Instr]) -> int:
     """How many times a loop is unrolled; once where it stays."""
     if any(instr.op.effect == ops.CONTROL for instr in body):
+        if target.vector_bits and searches(nest.f, loop.head):
+            # (It has lanes.)
+            return 1
         return (UNROLLED if len(body) <= SHORT_BRANCHES else TWICE) if _branches(nest, body) else 1
     if len(body) > SHORT_SCATTERED:
         return 1

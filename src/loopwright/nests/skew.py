@@ -30,7 +30,7 @@ from loopwright.nests.scalars import PRIVATE, Scalar, any_order
 from loopwright.nests.unroll import clone, read_once
 from loopwright.types import BOOL, I64, PTR, VOID, Type
 
-__all__ = ["Diagonals", "Rows", "Strip", "least_slant", "skew", "skew_refusal"]
+__all__ = ["Diagonals", "Rest", "Rows", "Strip", "least_slant", "repeatable", "skew", "skew_refusal"]
 
 
 def least_slant(loop: NestLoop, factor: int, found: list[Dependence], together: bool = False) -> int | None:
