@@ -72,7 +72,15 @@ def palindromes(a: lw.Array, b: lw.Array):
                 b[i, j] = max(b[i + 1, j], b[i, j - 1])
 
 
-DONE = [intervals, upper_half, lower_half, corner, other_corner, steep, palindromes]
+@lw.kernel
+def diagonal_in_front(a: lw.Array, b: lw.Array):
+    for i in range(b.shape[0] - 2, -1, -1):
+        b[i, i] = a[i, 0]
+        for j in range(i + 1, b.shape[1]):
+            b[i, j] = a[i, j] + max(b[i + 1, j], b[i, j - 1])
+
+
+DONE = [intervals, upper_half, lower_half, corner, other_corner, steep, palindromes, diagonal_in_front]
 
 
 @lw.kernel
@@ -98,6 +106,15 @@ def something_in_front(a: lw.Array, b: lw.Array):
 
 
 @lw.kernel
+def overwritten_in_front(a: lw.Array, b: lw.Array):
+    """What a row stores in front of its columns is read by rows above it, before."""
+    for i in range(1, b.shape[0]):
+        b[0, i] = a[i, 0]
+        for j in range(i, b.shape[1]):
+            b[i, j] = b[0, j] + max(b[i - 1, j], b[i, j - 1])
+
+
+@lw.kernel
 def handed_on(a: lw.Array, b: lw.Array):
     m = a[0, 0]
     for i in range(1, b.shape[0]):
@@ -106,7 +123,7 @@ def handed_on(a: lw.Array, b: lw.Array):
             b[i, j] = m + max(b[i - 1, j], b[i, j - 1])
 
 
-OTHERS = [needs_what_is_further_along, at_both_ends, something_in_front, handed_on, downwards]
+OTHERS = [needs_what_is_further_along, at_both_ends, something_in_front, overwritten_in_front, handed_on, downwards]
 
 
 def _given(element: type, size: int) -> list[np.ndarray]:

@@ -64,7 +64,7 @@ class Bands:
         row = first if self.first else computed(f, ops.SUB, behind, f.const(I64, step), line, out)
         # Where the rectangle begins, or ends.
         renamed = {head.dst: row}
-        clone(f, code[self.outer.head + 1 : self.inner.head], renamed, out)
+        clone(f, self.computed(), renamed, out)
         middle = renamed.get(within.args[self.varies], within.args[self.varies])
         rows = [first, behind, head.args[2]]
         if self.varies == 0:
@@ -77,13 +77,19 @@ class Bands:
         f.code = out + code[self.outer.end + 1 :]
         return nest_of(f, *start)
 
+    def computed(self) -> list[Instr]:
+        """What is in front of the inner loop but for stores."""
+        return [instr for instr in self.nest.f.code[self.outer.head + 1 : self.inner.head] if instr.op is not ops.STORE]
+
     def part(self, rows: list[int], low: int, high: int, triangle: bool, out: list[Instr]) -> tuple[int, int]:
         """Append what a band does between two columns. Returns the positions of its brackets."""
         f = self.nest.f
         code = f.code
         head, within = code[self.outer.head], code[self.inner.head]
         start = len(out)
-        made: list[Instr] = [Instr(ops.FOR, head.type, head.dst, rows, 0, head.line), *code[self.outer.head + 1 : self.inner.head]]
+        # (What a row stores in front of its columns is stored with those that come first.)
+        front = code[self.outer.head + 1 : self.inner.head] if triangle else self.computed()
+        made: list[Instr] = [Instr(ops.FOR, head.type, head.dst, rows, 0, head.line), *front]
         if triangle:
             # (It ends where the rectangle begins, or begins where that ends; but not beyond the row.)
             other = 1 - self.varies
@@ -110,8 +116,12 @@ def in_bands(nest: Nest, found: list[Dependence], variables: list[Scalar]) -> Ba
     if outer is None or abs(outer.step) != 1 or inner.step != 1 or any(other.parent is outer and other is not inner for other in nest.loops):
         return None
     front = f.code[outer.head + 1 : inner.head]
-    if inner.end + 1 != outer.end or any(instr.op.effect != ops.PURE or f.variable[instr.dst] for instr in front):
+    stored = {access.array for access in nest.accesses if access.store}
+    if inner.end + 1 != outer.end or any(instr.dst >= 0 and f.variable[instr.dst] for instr in front):
         return None
+    if any(instr.op.effect != ops.PURE and instr.op is not ops.STORE and (instr.op is not ops.LOAD or instr.imm in stored) for instr in front):
+        return None
+    stores = any(instr.op is ops.STORE for instr in front)
     if any(scalar.loop in (inner, outer) and scalar.kind != PRIVATE for scalar in variables) or any(a >= 0 and f.variable[a] for a in f.code[outer.head].args):
         return None
     for scalar in variables:
@@ -122,10 +132,12 @@ def in_bands(nest: Nest, found: list[Dependence], variables: list[Scalar]) -> Ba
     changing = [(place, moves) for place, forms in enumerate((inner.first, inner.last)) for moves in [_moves(nest, outer, forms)] if moves != 0]
     if len(changing) != 1 or changing[0][1] is None:
         return None
-    if any(_needs_further(dependence, outer) for dependence in found):
+    if any(_needs_further(dependence, outer) for dependence in found if dependence.source.loops[-1] is inner and dependence.sink.loops[-1] is inner):
         return None
     place, moves = changing[0]
     assert moves is not None
+    if stores and (place != 0 or any(_would_come_late(dependence, outer, inner) for dependence in found)):
+        return None
     # A beginning is furthest in where it is the greatest, an end where it is the least.
     return Bands(nest, outer, inner, place, (moves * outer.step < 0) == (place == 0))
 
@@ -140,6 +152,11 @@ def _moves(nest: Nest, outer: NestLoop, forms: list[Form]) -> int | None:
             elif outer.index in nest.forms.leaves[value]:
                 return None
     return total if len(forms) == 1 or not total else None
+
+
+def _would_come_late(dependence: Dependence, outer: NestLoop, inner: NestLoop) -> bool:
+    """Whether what a row stores in front of its inner loop may have to come behind what rows before do in theirs: it is done with the triangles, in front of the rectangle."""
+    return dependence.source.loops[-1] is inner and dependence.sink.loops[-1] is outer
 
 
 def _needs_further(dependence: Dependence, outer: NestLoop) -> bool:
