@@ -98,7 +98,21 @@ def nested(a: lw.Array, b: lw.Array, c: lw.Array):
     c[0] = best
 
 
-KERNELS = [cleared_first, either_way, counted, read_between, another_between, a_variable_that_changes, nested]
+@lw.kernel(contract=False)
+def stored_three_times(a: lw.Array, b: lw.Array, c: lw.Array):
+    """What the second branch leaves is what the first has stored."""
+    for i in lw.range(1, a.shape[0]):
+        for j in lw.range(1, a.shape[1]):
+            b[i, j] = b[i, j - 1] + 1
+            if a[i, j] > 0:
+                b[i, j] = 7
+            else:
+                b[i, j] = b[i - 1, j]
+            if a[i, j] > 1:
+                b[i, j] = 5
+
+
+KERNELS = [stored_three_times, cleared_first, either_way, counted, read_between, another_between, a_variable_that_changes, nested]
 
 
 def _given(element: type, size: int) -> list[np.ndarray]:

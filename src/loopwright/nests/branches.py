@@ -378,7 +378,9 @@ class _Conversion:
                 around = self.opened[-1]
                 around.stores[around.otherwise].append(_Stored(first.access, first.instr, value))
             else:
-                self.out.append(Instr(ops.STORE, type_, NONE, [value, *first.instr.args[1:]], first.instr.imm, first.instr.line))
+                chosen_store = Instr(ops.STORE, type_, NONE, [value, *first.instr.args[1:]], first.instr.imm, first.instr.line)
+                self.out.append(chosen_store)
+                self.made.append((first.access, chosen_store))
         return True
 
 
