@@ -441,6 +441,30 @@ def test_a_load_moves_over_writes_of_what_no_address_is_computed_by() -> None:
     assert opcodes(lowered(text)).count("load_at") == 2
 
 
+@pytest.mark.parametrize("name", ["x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize(("compared", "other"), [("f32", "i64"), ("f64", "i32"), ("i64", "i32"), ("i32", "i64")])
+def test_a_load_that_several_choices_compare_is_in_none_of_them(name: str, compared: str, other: str) -> None:
+    """Each has the comparison for itself, and all of them what it compares."""
+    text = f"""
+    function f(%x: ptr, %a: {compared}, %b: {compared}, %i: {other}, %k: {other}) -> {other}
+      %v = load_at.{compared} [%x + 8]
+      %c = ge.{compared} %a, %v
+      %s = select.{compared} %c, %a, %b
+      %t = select.{other} %c, %i, %k
+      %u = select.{other} %c, %k, %t
+      store_at.{compared} %s, [%x]
+      store_at.{other} %u, [%x + 16]
+      ret %t
+    end
+    """
+    element = {"f32": np.float32, "f64": np.float64, "i32": np.int32, "i64": np.int64}[compared]
+    for number in (0, 1, 2):
+        x = np.zeros(8, element)
+        x[8 // x.itemsize] = 1
+        after = same_meaning(text, (x, element(number), element(5), 3, 4), name=name)
+    assert opcodes(after).count("load_at") == 1
+
+
 def test_a_load_does_not_move_over_a_write_of_its_index() -> None:
     text = """
     function f(%x: ptr, %n: i64) -> i64

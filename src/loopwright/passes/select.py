@@ -214,6 +214,9 @@ class Selection:
                     elif op.result == "M" or op in _QUESTIONS:
                         if self.uses[dst] > 1:
                             self.shared.add(dst)
+                            for a in instr.args:
+                                # (What is compared several times is read by as many.)
+                                self.load_at.pop(a, None)
                         self.compare_at[dst] = len(self.out) - 1
                         self.compare_place[dst] = (self.region, self.position)
                         self.compare_memory[dst] = self.memory
