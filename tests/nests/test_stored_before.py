@@ -112,7 +112,19 @@ def stored_three_times(a: lw.Array, b: lw.Array, c: lw.Array):
                 b[i, j] = 5
 
 
-KERNELS = [stored_three_times, cleared_first, either_way, counted, read_between, another_between, a_variable_that_changes, nested]
+@lw.kernel(contract=False)
+def stored_before_two_branches(a: lw.Array, b: lw.Array, c: lw.Array):
+    """What the outer one leaves is what was stored last."""
+    for i in lw.range(1, a.shape[0]):
+        for j in lw.range(1, a.shape[1]):
+            b[i, j] = 3
+            b[i, j] = b[i, j - 1] + 1
+            if a[i, j] > 0:
+                if a[i - 1, j] > 0:
+                    b[i, j] = b[i - 1, j]
+
+
+KERNELS = [stored_three_times, stored_before_two_branches, cleared_first, either_way, counted, read_between, another_between, a_variable_that_changes, nested]
 
 
 def _given(element: type, size: int) -> list[np.ndarray]:

@@ -322,12 +322,21 @@ class _Conversion:
         return next((k for k in range(len(self.out) - 1, -1, -1) if self.out[k].dst == register), -1) if read <= most else -1
 
     def overwritten(self, access: Access) -> int | None:
-        """The value that has been stored to the element of a store that one arm makes, which stays where the other runs: that store is no longer made. None where it is not known to be there."""
-        for arms in reversed(self.opened):
+        """The value that has been stored to the element of a store that one arm makes, which stays where the other runs. None where it is not known to be there.
+
+        That store is made no longer, where it stands right around the branch; another around that has to be there for the branch around.
+        """
+        for depth in range(len(self.opened) - 1, -1, -1):
+            arms = self.opened[depth]
             stores = arms.stores[arms.otherwise]
             for k in range(len(stores) - 1, -1, -1):
-                if stores[k].access.array == access.array:
-                    return stores.pop(k).value if _one_element(stores[k].access, access) else None
+                stored = stores[k]
+                if stored.access.array == access.array:
+                    if not _one_element(stored.access, access):
+                        return None
+                    if depth == len(self.opened) - 1:
+                        del stores[k]
+                    return stored.value
         for k in range(len(self.made) - 1, -1, -1):
             other, instr = self.made[k]
             if other.array != access.array:
@@ -337,7 +346,8 @@ class _Conversion:
                 place = next(n for n, each in enumerate(self.out) if each is instr)
                 if value >= 0 and self.nest.f.variable[value] and any(each.dst == value for each in self.out[place:]):
                     return None
-                del self.out[place], self.made[k]
+                if not self.opened:
+                    del self.out[place], self.made[k]
                 return value
             if not _apart(other, access):
                 return None
