@@ -266,11 +266,18 @@ class _Shortened:
             by = self.links[0].kept
             return value if self.links[0].by_bits else f.const(self.type, int(f.const_values[~value]) % by)
         one = int(f.const_values[~a]) if a < 0 else -1
+        same: int | None = None
         if op is ops.MUL and one in (0, 1):
-            return b if one else a
-        if op is ops.ADD and one == 0:
-            return b
+            same = b if one else a
+        elif op is ops.ADD and one == 0:
+            same = b
+        if same is not None and (same < 0 or not f.variable[same]):
+            return same
         made = f.register(self.type)
+        if same is not None:
+            # (What a variable is now, which may be given another value before it is read.)
+            out.append(Instr(ops.COPY, self.type, made, [same], 0, line))
+            return made
         out.append(Instr(op, self.type, made, [a, b], 0, line))
         return made
 
