@@ -277,7 +277,8 @@ class _Pack:
     def possible(self) -> bool:
         """Whether they can be one vector, which accesses memory where the last of them is."""
         element = self.code[self.group[0].position].type
-        if not self.has(ops.STORE_AT, element) or not self.alike(tuple([self.code[access.position].args[0] for access in self.group])):
+        stores = [access.position for access in self.group]
+        if not self.has(ops.STORE_AT, element) or not self.alike(tuple([self.code[position].args[0] for position in stores]), stores):
             return False
         return all(self.movable(self.accesses[position]) for position in self.loads) and all(self.movable(access) for access in self.group)
 
@@ -290,8 +291,12 @@ class _Pack:
         at = self.nest.forms.places.get(operand, -1) if operand >= 0 else -1
         return at if self.loop.head < at < self.loop.end else -1
 
-    def alike(self, values: tuple[int, ...]) -> bool:
-        """Whether values are, lane by lane, computed by the same operations from what can be a vector."""
+    def alike(self, values: tuple[int, ...], read: list[int]) -> bool:
+        """Whether values, and where they are read, are, lane by lane, computed by the same operations from what can be a vector."""
+        variables = [value for value in dict.fromkeys(values) if value >= 0 and self.nest.f.variable[value]]
+        if variables and any(instr.dst in variables for instr in self.code[min(read) : self.place]):
+            # (The vector is made later, where it is another value.)
+            return False
         if values in self.seen:
             return True
         self.seen.add(values)
@@ -319,7 +324,7 @@ class _Pack:
             return False
         if not self.has(first.op, first.type, first.source):
             return False
-        return all(self.alike(tuple([i.args[n] for i in instrs])) for n in range(len(first.args)))
+        return all(self.alike(tuple([i.args[n] for i in instrs]), places) for n in range(len(first.args)))
 
     def column(self, values: tuple[int, ...], places: list[int]) -> bool:
         """Whether values are known in front of the loop: they are constants, come from there, or are elements of arrays that the loop does not store to."""
