@@ -399,7 +399,8 @@ class _Body:
         """Whether every operation on them is one that lanes have."""
         f = self.nest.f
         code = f.code
-        if any(code[k].op in _REFUSED for k in range(self.loop.head + 1, self.loop.end)):
+        # (Some loops have vectors already, of neighbours that are stored together.)
+        if any(code[k].op in _REFUSED or code[k].type.lanes for k in range(self.loop.head + 1, self.loop.end)):
             return False
         self._spread()
         self._find_indices()

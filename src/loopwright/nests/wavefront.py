@@ -358,11 +358,16 @@ class Wavefront(Operations):
     def _last(self, access: Access, vector: int) -> None:
         """Store what the last row has made, which is what stays."""
         strip = self.strip
-        full = self.f.types[vector]
-        lane = self.define(ops.SLIDE, full, [vector, vector, strip.const(self.lanes - 1)], full)
-        element = self.define(ops.EXTRACT, full, [lane], full.element)
+        f = self.f
+        element_type = f.code[access.position].type
+        if vector < 0:
+            element = f.const(element_type, f.const_values[~vector])
+        else:
+            full = f.types[vector]
+            lane = self.define(ops.SLIDE, full, [vector, vector, strip.const(self.lanes - 1)], full)
+            element = self.define(ops.EXTRACT, full, [lane], element_type)
         where = self.subscripts(access, self.row(strip.count - 1), self.column(strip.count - 1, self.step))
-        self.out.append(Instr(ops.STORE, full.element, NONE, [element, *where], access.array, self.line))
+        self.out.append(Instr(ops.STORE, element_type, NONE, [element, *where], access.array, self.line))
 
     def _leave(self) -> None:
         """Store what the last step has made of which only the last row's has been stored."""
