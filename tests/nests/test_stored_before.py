@@ -119,7 +119,7 @@ def stored_before_two_branches(a: lw.Array, b: lw.Array, c: lw.Array):
         for j in lw.range(1, a.shape[1]):
             b[i, j] = 3
             b[i, j] = b[i, j - 1] + 1
-            if a[i, j] > 0:
+            if a[i, j] > 0:  # noqa: SIM102 (that is what is tried)
                 if a[i - 1, j] > 0:
                     b[i, j] = b[i - 1, j]
 
