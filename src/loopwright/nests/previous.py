@@ -21,13 +21,14 @@ from __future__ import annotations
 from typing import Final
 
 from loopwright.ir import ops
+from loopwright.ir.affine import Form
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.nests.apart import as_written, pairs, rewritten
 from loopwright.nests.branches import LONG, converted
 from loopwright.nests.choices import numbers
 from loopwright.nests.lanes import adjacent
 from loopwright.nests.nest import Nest, NestLoop, nests
-from loopwright.nests.scalars import CARRIED, PRIVATE, scalars
+from loopwright.nests.scalars import CARRIED, PRIVATE, REDUCTION, any_order, scalars
 from loopwright.nests.unroll import clone, has_loops, read_once, written_first
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, VOID
@@ -91,12 +92,18 @@ def _rewrite(nest: Nest, loop: NestLoop, body: list[Instr], target: Target, dist
     if again is None:
         return False
     stored = {instr.imm for instr in body if instr.op is ops.STORE}
-    if any(instr.op is ops.LOAD and instr.imm in stored for instr in again):
+    over = any(instr.op is ops.LOAD and instr.imm in stored for instr in again)
+    if over and not (_element_by_element(nest, loop, stored) and _loaded_first(body, again)):
         return False
     before, names = f.code, len(f.types)
     made = _written(f, before[loop.head], body, again, carried, private)
     f.code = before[: loop.head] + made + before[loop.end + 1 :]
-    if _possible(f, loop.index, target):
+    possible = _possible(f, loop.index, target)
+    if possible and over:
+        f.code = before
+        made = _written(f, before[loop.head], body, again, carried, private, True)
+        f.code = before[: loop.head] + made + before[loop.end + 1 :]
+    if possible:
         asked = [(a, b, False) for a, b, _ in pairs(nest)] if stored else []
         if asked:
             rewritten(f, before, nest.start, nest.end + 1, asked, as_written(f, before, nest.start, nest.end + 1))
@@ -105,6 +112,38 @@ def _rewrite(nest: Nest, loop: NestLoop, body: list[Instr], target: Target, dist
     f.code = before
     del f.types[names:], f.names[names:], f.variable[names:]
     return False
+
+
+def _element_by_element(nest: Nest, loop: NestLoop, stored: set[int]) -> bool:
+    """Whether a loop may go backwards: of each array that it stores to it accesses one element in an iteration, another in each, and nothing but totals that come in any order goes from one to the next."""
+    for array in stored:
+        accesses = [access for access in nest.accesses if access.array == array and loop.head < access.position < loop.end]
+        if not all(access.same(accesses[0]) for access in accesses):
+            return False
+        moved = 0
+        for form in accesses[0].subscripts:
+            if form is None:
+                return False
+            for value in form.terms:
+                if nest.indices.get(value) is loop:
+                    moved += 1
+                elif nest.forms.depends(Form(0, {value: 1}), loop.head, loop.end):
+                    return False
+        if moved != 1:
+            return False
+    return all(any_order(nest.f, scalar) for scalar in scalars(nest) if scalar.loop is loop and scalar.kind == REDUCTION)
+
+
+def _loaded_first(body: list[Instr], again: list[Instr]) -> bool:
+    """Whether what is loaded again from arrays that are stored to is loaded in front of the first store to them: it is what was there before."""
+    stored: set[int] = set()
+    late: set[int] = set()
+    for instr in body:
+        if instr.op is ops.STORE:
+            stored.add(instr.imm)
+        elif instr.op is ops.LOAD and instr.imm in stored:
+            late.add(instr.dst)
+    return not any(instr.op is ops.LOAD and instr.dst in late for instr in again)
 
 
 def _again(f: Function, body: list[Instr], carried: list[int]) -> list[Instr] | None:
@@ -142,17 +181,23 @@ def _again(f: Function, body: list[Instr], carried: list[int]) -> list[Instr] | 
     return kept if all(a in first for a in named if a in written) else None
 
 
-def _written(f: Function, head: Instr, body: list[Instr], again: list[Instr], carried: list[int], private: list[int]) -> list[Instr]:
-    """The loop, with its first iteration in front of it."""
+def _written(f: Function, head: Instr, body: list[Instr], again: list[Instr], carried: list[int], private: list[int], backwards: bool = False) -> list[Instr]:
+    """The loop, with its first iteration in front of it; or ``backwards``, with that one behind it."""
     line = head.line
     out: list[Instr] = []
     lo, hi = read_once(f, head.args[0], line, out), read_once(f, head.args[1], line, out)
     runs = f.register(BOOL)
     out.append(Instr(ops.LT, I64, runs, [lo, hi], 0, line))
     out.append(Instr(ops.IF, VOID, NONE, [runs], 0, line))
-    clone(f, body, {head.dst: lo}, out)
-    second = _plus(f, lo, 1, line, out)
-    out.append(Instr(head.op, head.type, head.dst, [second, hi, head.args[2]], head.imm, line, head.source, head.mem, head.loop))
+    left: list[int] = []
+    last = _plus(f, hi, -1, line, out)
+    if backwards:
+        left = _made_again(f, again, last, head.dst, carried, line, out)
+        bounds = [last, lo, f.const(I64, -1)]
+    else:
+        clone(f, body, {head.dst: lo}, out)
+        bounds = [_plus(f, lo, 1, line, out), hi, head.args[2]]
+    out.append(Instr(head.op, head.type, head.dst, bounds, head.imm, line, head.source, head.mem, head.loop))
     made = _made_again(f, again, _plus(f, head.dst, -1, line, out), head.dst, carried, line, out)
     inside = {v: f.register(f.types[v], f.names[v], True) for v in private}
     inner = body
@@ -166,8 +211,11 @@ def _written(f: Function, head: Instr, body: list[Instr], again: list[Instr], ca
             inner = [instr for instr in inner if instr.dst != v]
     clone(f, inner, inside, out)
     out.append(Instr(ops.END, VOID, NONE, [], 0, line))
-    made = _made_again(f, again, _plus(f, hi, -1, line, out), head.dst, carried, line, out)
-    for v, value in zip(carried, made, strict=True):
+    if backwards:
+        clone(f, body, {head.dst: lo}, out)
+    else:
+        left = _made_again(f, again, last, head.dst, carried, line, out)
+    for v, value in zip(carried, left, strict=True):
         out.append(Instr(ops.COPY, f.types[v], v, [value], 0, line))
     out.append(Instr(ops.END, VOID, NONE, [], 0, line))
     return out
