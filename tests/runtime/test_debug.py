@@ -182,3 +182,36 @@ def test_the_map_has_each_function(tmp_path: Path) -> None:
     file.unlink()
     assert any(line.startswith(f"{address:x} ") and line.endswith(" outer") for line in lines)
     assert sum(line.endswith(" once from Python") for line in lines) >= 1
+
+
+def test_blocks_that_are_gone_while_another_is_being_forgotten() -> None:
+    """A garbage collection in the middle of it ends more of them: they are forgotten after it, and nothing waits for itself."""
+    program = """
+import threading
+from collections import deque
+
+from loopwright.runtime import debug
+
+taken = []
+
+
+class Told(debug.Gdb):
+    def __init__(self):
+        self._lock, self._left = threading.Lock(), deque()
+
+    def _take_out(self, key):
+        if key == 1:
+            self._gone(2)
+            self._gone(3)
+        taken.append(key)
+
+
+told = Told()
+told._gone(1)
+with told._lock:
+    told._gone(4)
+told._gone(5)
+print(taken)
+"""
+    made = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True, env=ENVIRONMENT)
+    assert made.stdout == "[1, 2, 3, 4, 5]\n"

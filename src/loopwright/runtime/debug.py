@@ -17,6 +17,7 @@ import tempfile
 import threading
 import time
 import weakref
+from collections import deque
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -73,6 +74,7 @@ class Gdb:
         self._changed.restype, self._changed.argtypes = None, []
         self._descriptor = _Descriptor.in_dll(library, "__jit_debug_descriptor")
         self._known: dict[int, tuple[Any, Any]] = {}
+        self._left: deque[int] = deque()  # of the known, those whose blocks are gone
 
     def told(self, block: memory.Block, placed: Sequence[Placed]) -> None:
         made = in_memory(placed, block.address, block.size, self._target)
@@ -88,18 +90,32 @@ class Gdb:
             self._descriptor.first = ctypes.pointer(entry)
             self._say(_REGISTER, entry)
         weakref.finalize(block, self._gone, key).atexit = False
+        self._forget()
 
     def _gone(self, key: int) -> None:
-        with self._lock:
-            entry, _ = self._known[key]
-            if entry.prev:
-                entry.prev.contents.next = entry.next
-            else:
-                self._descriptor.first = entry.next
-            if entry.next:
-                entry.next.contents.prev = entry.prev
-            self._say(_UNREGISTER, entry)
-            del self._known[key]
+        # (A garbage collection may end a block while the list is being changed, in this thread or another: who does that forgets it then.)
+        self._left.append(key)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forget the blocks that are gone, unless that is being done, or the list is being changed."""
+        while self._left and self._lock.acquire(blocking=False):
+            try:
+                while self._left:
+                    self._take_out(self._left.popleft())
+            finally:
+                self._lock.release()
+
+    def _take_out(self, key: int) -> None:
+        entry, _ = self._known[key]
+        if entry.prev:
+            entry.prev.contents.next = entry.next
+        else:
+            self._descriptor.first = entry.next
+        if entry.next:
+            entry.next.contents.prev = entry.prev
+        self._say(_UNREGISTER, entry)
+        del self._known[key]
 
     def _say(self, action: int, entry: Any) -> None:
         self._descriptor.action = action
