@@ -149,7 +149,7 @@ class Inside:
         if len(arms) > 1 or not access.store:
             return False
         bracket = arms[0][0]
-        alike = [other for other in self.accesses.values() if other.store and _one_element(other, access)]
+        alike = [other for other in self.accesses.values() if other.store and other.same(access)]
         seen = {other.arms[-1][1] for other in alike if [arm[0] for arm in self.conditions(other)] == [bracket]}
         return len(seen) == self.arms(bracket)
 
@@ -284,7 +284,7 @@ class _Conversion:
         for arms in reversed(self.opened):
             for stored in reversed(arms.stores[arms.otherwise]):
                 if stored.access.array == load.array:
-                    return stored if _one_element(stored.access, load) else None
+                    return stored if stored.access.same(load) else None
         return None
 
     def total(self, variable: int, arms: _Arms, chosen: list[int], dst: int) -> bool:
@@ -332,7 +332,7 @@ class _Conversion:
             for k in range(len(stores) - 1, -1, -1):
                 stored = stores[k]
                 if stored.access.array == access.array:
-                    if not _one_element(stored.access, access):
+                    if not stored.access.same(access):
                         return None
                     if depth == len(self.opened) - 1:
                         del stores[k]
@@ -341,7 +341,7 @@ class _Conversion:
             other, instr = self.made[k]
             if other.array != access.array:
                 continue
-            if other.store and _one_element(other, access):
+            if other.store and other.same(access):
                 value = instr.args[0]
                 place = next(n for n, each in enumerate(self.out) if each is instr)
                 if value >= 0 and self.nest.f.variable[value] and any(each.dst == value for each in self.out[place:]):
@@ -349,7 +349,7 @@ class _Conversion:
                 if not self.opened:
                     del self.out[place], self.made[k]
                 return value
-            if not _apart(other, access):
+            if not other.differs(access):
                 return None
         return None
 
@@ -379,7 +379,7 @@ class _Conversion:
         if len(yes) != len(no):
             return False
         for first, second in zip(yes, no, strict=True):
-            if first.instr.type is not second.instr.type or not _one_element(first.access, second.access):
+            if first.instr.type is not second.instr.type or not first.access.same(second.access):
                 return False
             type_ = first.instr.type
             value = f.register(type_, "")
@@ -397,13 +397,3 @@ class _Conversion:
 def _difference(a: Form | None, b: Form) -> int | None:
     """How much more one subscript is than another, where that is known."""
     return a.constant - b.constant if a is not None and a.terms == b.terms else None
-
-
-def _apart(a: Access, b: Access) -> bool:
-    """Whether two accesses are to different elements."""
-    return any(x is not None and y is not None and (_difference(x, y) or 0) != 0 for x, y in zip(a.subscripts, b.subscripts, strict=True))
-
-
-def _one_element(a: Access, b: Access) -> bool:
-    """Whether two accesses are to one element."""
-    return a.array == b.array and all(x is not None and y is not None and _difference(x, y) == 0 for x, y in zip(a.subscripts, b.subscripts, strict=True))

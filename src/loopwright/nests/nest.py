@@ -14,7 +14,7 @@ from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.loops import IS_LOOP
 from loopwright.ir.ops import Op
 
-__all__ = ["Access", "Nest", "NestLoop", "Run", "bounds", "nest_of", "nests", "parts"]
+__all__ = ["UNREACHED", "Access", "Nest", "NestLoop", "Run", "bounds", "nest_of", "nests", "parts"]
 
 
 #: Loops known to have fewer iterations are short.
@@ -103,6 +103,11 @@ class Access:
         if self.array != other.array:
             return False
         return all(a is not None and b is not None and a.same(b) for a, b in zip(self.subscripts, other.subscripts, strict=True))
+
+    def differs(self, other: Access) -> bool:
+        """Whether both, of one array, are known to be to different elements in an iteration."""
+        both = zip(self.subscripts, other.subscripts, strict=True)
+        return any(a is not None and b is not None and a.terms == b.terms and a.constant != b.constant for a, b in both)
 
 
 class Nest:

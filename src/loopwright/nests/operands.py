@@ -9,13 +9,11 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.ops import Op
-from loopwright.nests.nest import Nest
+from loopwright.nests.nest import UNREACHED, Nest
 from loopwright.types import I64
 
-__all__ = ["FARTHEST", "computed", "moved", "of_form", "within_reason", "without_unread"]
+__all__ = ["computed", "moved", "of_form", "within_reason", "without_unread"]
 
-#: No index is farther from 0, unless it stands for none.
-FARTHEST: Final = 1 << 62
 #: What adds up indices; of so many at once.
 _ADDING: Final = frozenset((ops.ADD, ops.SUB, ops.NEG, ops.MIN, ops.MAX, ops.COPY))
 _MOST: Final = 8
@@ -43,14 +41,14 @@ def moved(f: Function, operand: int, by: int, line: int, out: list[Instr]) -> in
     if by == 0:
         return operand
     if not within_reason(f, operand):
-        operand = computed(f, ops.MIN if by > 0 else ops.MAX, operand, f.const(I64, FARTHEST if by > 0 else -FARTHEST), line, out)
+        operand = computed(f, ops.MIN if by > 0 else ops.MAX, operand, f.const(I64, UNREACHED if by > 0 else -UNREACHED), line, out)
     return computed(f, ops.ADD, operand, f.const(I64, by), line, out)
 
 
 def within_reason(f: Function, operand: int) -> bool:
     """Whether an index is known to be far from where numbers wrap: a constant, an extent, or what a few of these are added up to; what counts in a loop."""
     if operand < 0:
-        return abs(int(f.const_values[~operand])) <= FARTHEST
+        return abs(int(f.const_values[~operand])) <= UNREACHED
     wanted = {operand}
     for instr in reversed(f.code):
         if instr.dst not in wanted:
@@ -66,7 +64,7 @@ def within_reason(f: Function, operand: int) -> bool:
         for a in instr.args:
             if a >= 0:
                 wanted.add(a)
-            elif abs(int(f.const_values[~a])) > FARTHEST >> 1:
+            elif abs(int(f.const_values[~a])) > UNREACHED >> 1:
                 return False
         if len(wanted) > _MOST:
             return False

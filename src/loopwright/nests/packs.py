@@ -368,10 +368,10 @@ class _Pack:
                 continue
             if other.position in self.loads and access.store:
                 # What is loaded with the vector is loaded before it is stored.
-                if _differ(access, other):
+                if access.differs(other):
                     continue
                 return False
-            if not _differ(access, other):
+            if not access.differs(other):
                 return False
         return True
 
@@ -444,9 +444,3 @@ class _Pack:
         result = f.register(type_, "column")
         out.append(Instr(ops.LOAD, type_, result, [f.const(I64, at)], array, self.code[max(places)].line if max(places) >= 0 else self.loop.line))
         return result
-
-
-def _differ(a: Access, b: Access) -> bool:
-    """Whether two accesses to one array are known to be to different elements in an iteration."""
-    both = zip(a.subscripts, b.subscripts, strict=True)
-    return any(x is not None and y is not None and x.terms == y.terms and x.constant != y.constant for x, y in both)

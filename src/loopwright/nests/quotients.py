@@ -25,8 +25,8 @@ from loopwright.ir.function import NONE, Function, Instr
 from loopwright.nests import apart
 from loopwright.nests.candidates import innermost_loops
 from loopwright.nests.conditions import append_loop, own_variables
-from loopwright.nests.nest import FEW, Nest, NestLoop, nests
-from loopwright.nests.operands import FARTHEST, computed, within_reason
+from loopwright.nests.nest import FEW, UNREACHED, Nest, NestLoop, nests
+from loopwright.nests.operands import computed, within_reason
 from loopwright.nests.unroll import read_once
 from loopwright.nests.wrapped import leading_to_subscripts
 from loopwright.types import I64, VOID
@@ -90,7 +90,7 @@ def _cut(nest: Nest, wanted: list[_Strips]) -> None:
     runs = [(ops.GE, one.strip, f.const(I64, FEW)) for one in wanted if one.strip >= 0]
     for register in dict.fromkeys([register for one in wanted for register in one.added()]):
         # (What is divided must not wrap.)
-        runs += [(ops.LE, register, f.const(I64, FARTHEST >> 1)), (ops.GE, register, f.const(I64, -(FARTHEST >> 1)))]
+        runs += [(ops.LE, register, f.const(I64, UNREACHED >> 1)), (ops.GE, register, f.const(I64, -(UNREACHED >> 1)))]
     if runs:
         fast = f.code[start : len(f.code) - len(original) + end]
         plain = apart.as_written(f, original, start, end)
