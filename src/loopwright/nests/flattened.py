@@ -23,7 +23,7 @@ from loopwright.ir.affine import Form
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.nests.nest import Access, Nest, nests
-from loopwright.nests.operands import without_unread
+from loopwright.nests.operands import of_form, without_unread
 from loopwright.types import I64
 
 __all__ = ["run"]
@@ -215,7 +215,7 @@ class _Flattened:
         instr = self.f.code[access.position]
         made: list[Instr] = []
         known = self.registers(instr.args[-1])
-        indices = [self.computed(made, form, known) for form in place]
+        indices = [of_form(self.nest, form, instr.line, made, known) for form in place]
         instr.args[int(access.store) :] = indices
         instr.imm = number
         self.instead[access.position] = [*made, instr]
@@ -236,20 +236,6 @@ class _Flattened:
             if at > nest.start and self.f.code[at].op.pure and self.f.code[at].op is not ops.FOR:
                 wanted += self.f.code[at].args
         return found
-
-    def computed(self, out: list[Instr], form: Form, known: dict[int, int]) -> int:
-        """An operand that is a form."""
-        f = self.f
-        total: int | None = None
-        for value, coefficient in form.terms.items():
-            register = known.get(value, self.nest.forms.registers[value])
-            term = register if coefficient in (1, -1) else self.emit(out, ops.MUL, register, f.const(I64, coefficient))
-            if total is None:
-                total = term if coefficient != -1 else self.emit(out, ops.SUB, f.const(I64, 0), term)
-            else:
-                total = self.emit(out, ops.SUB if coefficient == -1 else ops.ADD, total, term)
-        constant = f.const(I64, form.constant)
-        return constant if total is None else self.emit(out, ops.ADD, total, constant) if form.constant else total
 
     def emit(self, out: list[Instr], op: Op, a: int, b: int) -> int:
         made = self.f.register(I64, "")
