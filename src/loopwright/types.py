@@ -30,6 +30,7 @@ __all__ = [
     "UNSIGNED",
     "VOID",
     "Type",
+    "bfloat16",
     "limits",
     "mask_of",
     "parse_type",
@@ -128,7 +129,7 @@ class Type:
         if converted is not None:
             return converted(self)
         if self is BF16:
-            return _bfloat16()(value)
+            return bfloat16()(value)
         if not self.dtype or self.lanes:
             raise TypeError(f"{self.name} has no constants of its own: convert an expression of a kernel")
         import numpy
@@ -235,7 +236,7 @@ def _complex_constant(type_: Type, value: Any, imaginary: Any) -> Any:
     return kind(complex(float(value), float(imaginary)))
 
 
-def _bfloat16() -> Any:
+def bfloat16() -> Any:
     """The class of NumPy scalars of bf16, of the package ml_dtypes."""
     import importlib
 

@@ -30,6 +30,12 @@ BODIES = [
     "for i in range(len(x)):|    z[i] = 5 if 2 in (x[i], 3) or 'a' in 'abc' and x[i] in () else 6",
     "for i in range(len(x)):|    z[i] = 2 ** (x[i] & 7) + x[i] ** (i % 5) + (x[i] ** x[0])",
     "z[0] = x.size",
+    "for i in range(len(x)):|    if x[i] > 5:|        r = i|        break|else:|    r = -1|z[0] = r",
+    "for i in range(len(x)):|    if x[i] > 50:|        r, q = i, x[i]|        break|else:|    q = r = -1|z[0] = r + q",
+    "i = 0|while i < len(x):|    if x[i] == 7:|        r = x[i] > 3|        break|    i += 1|else:|    r = False|z[0] = 1 if r else 2",
+    "for k in range(3):|    if x[k] > 5:|        r = k|        break|else:|    r = -1|z[0] = r",
+    "for r in range(len(x)):|    for j in range(r):|        if x[j] == x[r]:|            at = j|            break|    else:|        at = 100 + r|    z[r] = at",
+    "r = 5|for i in range(len(x)):|    if x[i] > 5:|        if x[i] > 8:|            r = i|        break|else:|    r = -1|z[0] = r",
 ]
 
 

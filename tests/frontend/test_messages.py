@@ -59,10 +59,9 @@ WHOLE = "a NumPy array, which is known while compiling: index it with a Python n
         ("acc = np.zeros(4)|acc[0] = x", "an element of acc must be a number, not the array x"),
         ("acc = np.arange(4)|acc[n] = 1", "it cannot be stored to at a run-time index; use an array argument, or lw.local"),
         ("acc = np.zeros(4)|acc += x[0]", WHOLE),
-        *(
-            (f"y[0] = np.{made}", MAKES)
-            for made in ("zeros(n)", "empty((n, 2))", "zeros_like(x)", "arange(n)", "array([x[0], x[1]])", "asarray(x)", "full(3, n)")
-        ),
+        *((f"y[0] = np.{made}", MAKES) for made in ("zeros(n)", "empty((n, 2))", "zeros_like(x)", "arange(n)", "array([x[0], x[1]])", "full(3, n)")),
+        ("y[0] = np.asarray(x)", "an array of a kernel is one already"),
+        ("y[0] = np.ndindex(x.shape)", "write a loop for each dimension"),
         *((f"y[0] = {a} {op} {b}", WHOLE) for op in ("+", "-", "*", "/", "//", "<", ">>", "&") for a, b in (("n", "TABLE"), ("TABLE", "n"))),
         ("y[0] = np.sum(x)", "write a loop over the elements"),
         ("y[0] = np.longdouble(n)", "there is no such type in a kernel"),

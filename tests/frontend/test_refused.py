@@ -216,7 +216,7 @@ def store_at_one_index(x: lw.Array):
 def recurrence(x: lw.Array):
     t = 0.0
     for i in lw.lanes(len(x)):
-        t = x[i] * t
+        t = x[i] * t + 1
         x[i] = t
 
 
@@ -383,11 +383,6 @@ def list_changed_at_run_time(x: lw.Array):
     l = []
     for i in lw.range(3):
         l.append(i)
-
-
-@refused(lw.KernelTypeError, "`and` of numbers")
-def and_of_numbers(x: lw.Array):
-    x[0] = x[1] and x[2]
 
 
 @refused(lw.KernelTypeError, "unsupported operand")

@@ -131,3 +131,20 @@ def test_on_every_machine(runner: Runner) -> None:
                     np.testing.assert_array_equal(y, wanted, name)
 
                 runner.run(code, args, compare)
+
+
+def test_one_narrow_index_of_two_arrays() -> None:
+    """What is read as the place in one array, extended in the instruction, is a row of another."""
+
+    def kernel(x, y, m, h):
+        for i in range(y.shape[0]):
+            x[i] = h[i & 15]
+            y[i] = h[i // 3] + m[i // 3, i]
+
+    kernel.__annotations__ = dict.fromkeys(("x", "y", "m", "h"), lw.Array)
+    for n in (1, 7, 16, 45):
+        m, h = np.random.default_rng(n).random((16, 45)), np.random.default_rng(n + 1).random(16)
+        wanted, found = (np.zeros(n), np.zeros(n)), (np.zeros(n), np.zeros(n))
+        kernel(*wanted, m, h)
+        lw.kernel(kernel, contract=False)(*found, m, h)
+        assert found[0].tolist() == wanted[0].tolist() and found[1].tolist() == wanted[1].tolist()

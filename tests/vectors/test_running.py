@@ -280,3 +280,24 @@ def test_in_other_words_on_aarch64() -> None:
         plain(*wanted)
         for x, y in zip(arrays, wanted, strict=True):
             np.testing.assert_array_equal(x, y)
+
+
+BY = ["s = lw.max(s, x[i])", "s = min(x[i], s)", "s |= x[i]", "s &= x[i]", "s ^= x[i]", "s *= x[i]", "if x[i] > 3:|            s = max(s, x[i])"]
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+@pytest.mark.parametrize("by", BY)
+def test_what_else_goes_on_from_lane_to_lane(by: str, name: str) -> None:
+    update = by.replace("|            ", "\n            ")
+    text = f"def kernel(x: lw.Array[lw.{name}], y: lw.Array[lw.{name}]):\n    s = x[0]\n    for i in lw.lanes(len(x)):\n        {update}\n        y[i] = s\n    y[0] = s\n"
+    scope = {"lw": lw}
+    exec(text, scope)  # noqa: S102 (the texts above)
+    kernel = lw.kernel(source=text)(scope["kernel"])
+    for n in (1, 2, 5, 16, 33, 100, 257):
+        x = np.random.default_rng(n).integers(0, 100, n).astype(getattr(lw, name).dtype)
+        wanted, found = np.zeros_like(x), np.zeros_like(x)
+        with np.errstate(all="ignore"):
+            scope["kernel"](x, wanted)
+        kernel(x, found)
+        assert found.tolist() == wanted.tolist()
+    assert taken(kernel.compile(x, found, keep=True)) or "*" in by

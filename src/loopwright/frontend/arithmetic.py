@@ -12,6 +12,7 @@ import numpy as np
 
 from loopwright.errors import KernelTypeError, LoopwrightError, UnsupportedOperationError
 from loopwright.frontend import constants, functions
+from loopwright.frontend.element_types import as_type
 from loopwright.frontend.expr import Value, describe
 from loopwright.frontend.functions import _emitter
 from loopwright.frontend.promotion import refusal
@@ -220,8 +221,10 @@ def sign(value: Any) -> Any:
 
 def saturate(type_: Type, value: Any) -> Any:
     """A number as one of an integer type; what that does not hold becomes its nearest bound, and NaN 0: of 300 as u8 255, where ``lw.u8(x)`` of an integer wraps."""
-    if not isinstance(type_, Type) or not type_.is_integer or type_.lanes:
+    to = as_type(type_)
+    if to is None or not to.is_integer or to.lanes:
         raise KernelTypeError(f"lw.saturate takes one of the integer types first, as in lw.saturate(lw.u8, x), not {describe(type_)}")
+    type_ = to
     emitter = _emitter("saturate", value)
     if emitter is None:
         low, high = limits(type_)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final, NoReturn
 import numpy as np
 
 from loopwright.frontend.complex_numbers import Complex, as_pair
+from loopwright.frontend.element_types import ElementType, as_type
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Value, describe
 from loopwright.frontend.views import View, count, narrowed, placed, takes_part, transposed, whole
@@ -31,8 +32,9 @@ def local_array(emitter: Emitter, element: Any, extents: tuple[Any, ...], statem
         emitter.fail(
             "lw.local is made in front of a loop over lanes; what each lane has of its own is a list, as in [lw.f32(0)] * 8, at indices known while compiling"
         )
-    if not isinstance(element, Type) or element.lanes or not (element.is_integer or element.is_float or element.is_complex or element is BOOL):
-        emitter.fail(f"lw.local takes an element type first, as in lw.local(lw.f32, 64), not {element!r}")
+    given, element = element, as_type(element)
+    if element is None or element.lanes or not (element.is_integer or element.is_float or element.is_complex or element is BOOL):
+        emitter.fail(f"lw.local takes an element type first, as in lw.local(lw.f32, 64), not {given!r}")
     if not extents or len(extents) > 8:
         emitter.fail(f"lw.local takes from 1 to 8 extents, as in lw.local(lw.{element}, 64), not {len(extents)}")
     known: list[int] = []
@@ -136,10 +138,18 @@ class StagedArray:
         return StagedArray(self.emitter, self.array, self.number, self.pairs, view, self.all_extents())
 
     @property
-    def dtype(self) -> Type:
+    def dtype(self) -> ElementType:
         """The element type; called, it converts: ``x.dtype(0)``."""
         element = self.array.element
-        return element if not self.pairs else COMPLEX64 if element is F32 else COMPLEX128
+        return ElementType(element if not self.pairs else COMPLEX64 if element is F32 else COMPLEX128)
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> Any:
+        return self.size * self.itemsize
 
     @property
     def name(self) -> str:

@@ -14,7 +14,7 @@ from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.containers import apart, put, put_slice
 from loopwright.frontend.elements import element
 from loopwright.frontend.expr import Value, is_staged
-from loopwright.frontend.lanes import reduce_into, update_reduction
+from loopwright.frontend.lanes import reduce_into, runs_on, update_reduction
 from loopwright.frontend.merging import CONTAINERS
 from loopwright.frontend.numpy_arrays import holds_run_time
 from loopwright.frontend.program import Assign, NameTarget, Store, Target, TupleTarget, Update
@@ -67,7 +67,7 @@ def stage_assign(s: Staging, stmt: Assign) -> int:
                 if type(old) is list:
                     _put(s, old, slice(None), value)
                     return FALLS
-            assign(s, target.name, value, stmt.fresh and len(s.emitter.code) > before)
+            assign(s, target.name, value, (stmt.fresh or runs_on(s, stmt.reduction)) and len(s.emitter.code) > before)
         elif type(target) is Store:
             _store(s, target, s.evaluate(target.container), s.evaluate(target.index), value)
         else:

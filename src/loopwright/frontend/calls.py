@@ -15,6 +15,7 @@ from loopwright.frontend.array_functions import local
 from loopwright.frontend.arrays import local_array
 from loopwright.frontend.complex_numbers import Complex, is_complex
 from loopwright.frontend.containers import changes_once, close, enter, may_change, protect, refuse_length
+from loopwright.frontend.element_types import ElementType
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.equivalents import equivalent, loop_for
 from loopwright.frontend.expr import Value, describe, is_number, is_staged, python_integer
@@ -23,6 +24,7 @@ from loopwright.frontend.instead import is_numpys, refuse
 from loopwright.frontend.merging import merge
 from loopwright.frontend.native_calls import C_FUNCTION, call_native, native_call
 from loopwright.frontend.numpy_arrays import make, makes
+from loopwright.frontend.once import refuse_stateful, refuse_text
 from loopwright.frontend.parse import parse, parse_if_possible
 from loopwright.frontend.printing import debug_print, print_values
 from loopwright.frontend.program import Parsed
@@ -82,6 +84,8 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
         # None of the following: a class is called as it is, but for what Python converts numbers with.
         if (function is int or function is float or function is bool) and len(args) == 1 and not named and isinstance(args[0], Value):
             return _as_python(function, args[0])
+        if function is str and args:
+            refuse_text(s, args[0])
         if function is complex and 1 <= len(args) <= 2 and not named and any(isinstance(arg, (Value, Complex)) for arg in args):
             return _convert(s.emitter, COMPLEX128, args, named)
     elif kind is Inner:
@@ -90,16 +94,21 @@ def call(s: Staging, function: Any, args: tuple[Any, ...], named: dict[str, Any]
         return inline(s, parse(function.function), function.function, args, named)
     elif isinstance(function, Type):
         return _convert(s.emitter, function, args, named)
+    elif kind is ElementType:
+        return _convert(s.emitter, function.of, args, named)
     elif isinstance(function, C_FUNCTION) or hasattr(kind, "__callee__"):
         return call_native(s.emitter, function, args, named)
     elif kind is partial:
         return call(s, function.func, (*function.args, *args), {**function.keywords, **named})
-    elif kind is MethodType and isinstance(function.__func__, FunctionType) and is_staged(args):
+    elif kind is MethodType and isinstance(function.__func__, FunctionType) and is_staged(args) and function.__func__.__globals__.get("__name__") != "random":
         parsed = _parsed(s, function.__func__)
         if parsed is not None:
             return inline(s, parsed, function.__func__, (function.__self__, *args), named)
+    elif kind.__module__.partition(".")[0] == "numba" and isinstance(getattr(function, "py_func", None), FunctionType):
+        return call(s, function.py_func, args, named)
     emitter = s.emitter
     staged = bool(args) and is_staged(args)
+    refuse_stateful(s, function, args)
     if kind is BuiltinFunctionType or isinstance(function, np.ufunc) or is_numpys(function):
         if staged:
             if kind is type and issubclass(function, np.generic):

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from loopwright.frontend.containers import close
-from loopwright.frontend.expr import Unavailable, Value
-from loopwright.frontend.merging import merge
+from loopwright.frontend.expr import Unavailable, Value, is_number
+from loopwright.frontend.merging import join, merge, same
 from loopwright.frontend.program import AND, LEAF, NOT, OR, If, Stmt, Test
 from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import FALLS, Compound, Construct, Edge, Guarded
 from loopwright.ir import ops
-from loopwright.ir.function import Instr
-from loopwright.types import BOOL, VOID
+from loopwright.ir.function import NONE, Instr
+from loopwright.types import BOOL, I64, VOID
 
-__all__ = ["compound_if", "compound_value", "decide", "leave_unless", "negated", "runtime_if", "short_circuit"]
+__all__ = ["by_branch", "compound_if", "compound_value", "decide", "leave_unless", "negated", "runtime_if", "short_circuit"]
 
 
 def decide(s: Staging, test: Test) -> Any:
@@ -61,6 +63,11 @@ def compound_value(s: Staging, found: Any) -> Any:
     return short_circuit(s, found.kind, compound_value(s, found.first), thunks)
 
 
+#: Most instructions on the two sides of a conditional expression that are computed rather than branched around.
+_CHEAP: Final = 4
+_TRAPPING: Final[frozenset[ops.Op]] = frozenset((ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR))
+
+
 def short_circuit(s: Staging, kind: int, first: Any, thunks: list[Callable[[], Any]]) -> Any:
     """``and`` / ``or`` of conditions as a value."""
     absorbing = kind == OR
@@ -84,19 +91,77 @@ def _short_circuit(s: Staging, absorbing: bool, first: Value, thunks: list[Calla
     emitter = s.emitter
     if isinstance(first, Unavailable):
         first.plain()
+    mark = emitter.mark()
     if first.type is not BOOL:
-        word = "or" if absorbing else "and"
-        emitter.fail(f"`{word}` of numbers (here {first.type}) has no value in a kernel: compare them, as in x != 0 {word} …, or use lw.select")
+        return _of_numbers(s, absorbing, first, thunks)
     result = emitter.f.register(BOOL, "", True)
     emitter.copy_to(result, BOOL, first.operand)
     reached: Value = first
     for thunk in thunks:
         emitter.open(ops.IF, VOID, [(emitter.logical_not(reached) if absorbing else reached).operand])
-        reached = emitter.condition(thunk())
+        found = thunk()
+        if not (found.type is BOOL if isinstance(found, Value) else isinstance(found, (bool, np.bool_))):
+            # (With a number among them the value is that of one of them.)
+            emitter.rollback(mark)
+            return _of_numbers(s, absorbing, first, thunks)
+        reached = emitter.condition(found)
         emitter.copy_to(result, BOOL, reached.operand)
     for _ in thunks:
         emitter.close()
     return Value(emitter, result, BOOL)
+
+
+def _of_numbers(s: Staging, absorbing: bool, first: Any, thunks: list[Callable[[], Any]]) -> Any:
+    """``and`` / ``or`` of numbers, and of conditions beside numbers, which are 0 or 1 there: the one that decides."""
+    if not thunks:
+        return first
+    if not isinstance(first, Value):
+        return first if bool(first) is absorbing else _of_numbers(s, absorbing, thunks[0](), thunks[1:])
+    emitter = s.emitter
+    first = emitter.snapshot(first)
+    type_ = first.type
+
+    def decides() -> Any:
+        return int(absorbing) if type_ is BOOL else first
+
+    def rest() -> Any:
+        found = _of_numbers(s, absorbing, thunks[0](), thunks[1:])
+        if isinstance(found, (bool, np.bool_)):
+            return int(found)
+        return emitter.convert(found, I64 if type_ is BOOL else type_) if isinstance(found, Value) and found.type is BOOL else found
+
+    condition = emitter.condition(first)
+    return by_branch(s, condition, decides, rest) if absorbing else by_branch(s, condition, rest, decides)
+
+
+def by_branch(s: Staging, condition: Value, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
+    """A conditional expression on a condition of run time: a select where both sides are cheap, else a branch."""
+    emitter = s.emitter
+    code = emitter.code
+    start = len(code)
+    s.open.append(Guarded(s.act))
+    first = a()
+    middle = len(code)
+    second = b()
+    s.open.pop()
+    if same(first, second) and len(code) == start:
+        return first
+    cheap = len(code) - start <= _CHEAP and all(instr.op.pure and instr.op not in _TRAPPING for instr in code[start:])
+    numbers = isinstance(first, Value) or isinstance(second, Value) or type(first) is type(second) is bool
+    if cheap and numbers and all(isinstance(v, Value) and not v.type.lanes or is_number(v) for v in (first, second)):
+        return emitter.select(condition, first, second)
+    # Put what was emitted for each side into its arm of an if.
+    opener = Instr(ops.IF, VOID, NONE, [condition.operand], 0, emitter.line)
+    otherwise = Instr(ops.ELSE, VOID, NONE, [], 0, emitter.line)
+    code.insert(start, opener)
+    code.insert(middle + 1, otherwise)
+    end = emitter.emit(ops.END, VOID, [])
+    name = "$this conditional expression"
+    lines = {name: emitter.at_line}
+    made = join(s, name, [Edge({name: first}, lines, otherwise), Edge({name: second}, lines, end)])
+    if isinstance(made, Value):
+        made.plain()
+    return made
 
 
 def _arm(s: Staging, body: list[Stmt]) -> int:

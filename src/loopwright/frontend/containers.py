@@ -139,7 +139,7 @@ def _promote(s: Staging, container: Any, index: Any, construct: Construct) -> Sl
     name = f"{label(s, container)}[{index!r}]"
     key = (*construct.place, name)
     since = len(emitter.code)
-    variable = begin(s, name, container[index], True)
+    variable = begin(s, name, container[index], key, True)
     if construct.anchor is not None:
         emitter.insert_before(construct.anchor, since)
     return hold(s, Slot(name, variable, construct, key, emitter.at_line, container, index), construct)

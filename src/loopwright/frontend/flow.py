@@ -6,10 +6,28 @@ meet, and only live names that a loop writes are variables of it.
 
 from __future__ import annotations
 
-from loopwright.frontend.program import Assign, Break, Continue, Define, For, If, LoopStmt, NameTarget, Parsed, Return, Stmt, Target, TupleTarget, While
+from loopwright.frontend.program import (
+    Assign,
+    Break,
+    Continue,
+    Define,
+    For,
+    If,
+    LoopStmt,
+    NameTarget,
+    Parsed,
+    Reduction,
+    Return,
+    Stmt,
+    Target,
+    TupleTarget,
+    While,
+)
 
 __all__ = ["RESULT", "analyse"]
 
+#: Names of functions that give the least or the greatest of two.
+_EXTREMES = frozenset(("min", "max"))
 #: The name under which an inlined function's result is merged.
 RESULT = "$result"
 
@@ -134,12 +152,7 @@ def _totals(body: list[Stmt], added: list[str], used: set[str]) -> None:
             used |= stmt.head
             _totals(stmt.body, added, used)
             _totals(stmt.orelse, added, used)
-        elif (
-            isinstance(stmt, Assign)
-            and stmt.reduction is not None
-            and stmt.reduction.function is None
-            and [kind for kind, _ in stmt.reduction.steps] == ["add"]
-        ):
+        elif isinstance(stmt, Assign) and stmt.reduction is not None and _runs_on(stmt.reduction):
             added.extend(stmt.writes)
             used |= stmt.reads - stmt.writes
         elif isinstance(stmt, LoopStmt):
@@ -149,6 +162,13 @@ def _totals(body: list[Stmt], added: list[str], used: set[str]) -> None:
         else:
             added.extend([name for name in stmt.writes for _ in range(2)])
             used |= stmt.reads
+
+
+def _runs_on(reduction: Reduction) -> bool:
+    """Whether a total has a value in each lane: what comes before it and this lane's part."""
+    if reduction.function is not None:
+        return reduction.name in _EXTREMES
+    return len(reduction.steps) == 1 and reduction.steps[0][0] != "sub"
 
 
 def _has(body: list[Stmt], kind: type[Stmt]) -> bool:

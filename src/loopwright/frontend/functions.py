@@ -15,6 +15,7 @@ from loopwright.frontend.annotations import BY_DTYPE
 from loopwright.frontend.complex_numbers import Complex, imaginary_part, is_complex, real_part
 from loopwright.frontend.complex_numbers import elementary as of_complex
 from loopwright.frontend.complex_numbers import select as select_complex
+from loopwright.frontend.element_types import as_type
 from loopwright.frontend.expr import Value, ValueEmitter, describe, is_number
 from loopwright.ir import ops
 from loopwright.ir.ops import Op
@@ -264,10 +265,12 @@ def fmod(a: Any, b: Any) -> Any:
 
 def bitcast(type_: Type, value: Any) -> Any:
     """The same bits as another type of the same width."""
-    if not isinstance(type_, Type):
+    to = as_type(type_)
+    if to is None:
         if isinstance(value, Type):
             raise KernelTypeError(f"lw.bitcast takes the type first, as in lw.bitcast(lw.{value}, x); its first argument is {describe(type_)}")
         raise KernelTypeError(f"lw.bitcast takes one of loopwright's types first, as in lw.bitcast(lw.i32, x), not {describe(type_)}")
+    type_ = to
     emitter = _emitter("bitcast", value)
     if emitter is None:
         if not isinstance(value, np.generic):

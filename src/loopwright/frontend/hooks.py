@@ -5,18 +5,20 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final
 
 from loopwright.errors import KernelTypeError
 from loopwright.frontend import constants, functions, loops, whole_numbers
 from loopwright.frontend.arrays import StagedArray
 from loopwright.frontend.calls import call, inline, reduce
-from loopwright.frontend.conditions import short_circuit
-from loopwright.frontend.expr import Value, is_number, is_staged
+from loopwright.frontend.conditions import by_branch, short_circuit
+from loopwright.frontend.expr import Value, is_staged
 from loopwright.frontend.generators import GREATER, LESS, NOTHING, SOME
-from loopwright.frontend.merging import join, same
+from loopwright.frontend.once import refuse_text
 from loopwright.frontend.parse import REDUCTIONS, parse
 from loopwright.frontend.program import AND, OR
+from loopwright.frontend.python_types import is_instance, type_of_object
 from loopwright.frontend.rewrite import (
     AND_HOOK,
     CALL_HOOK,
@@ -31,14 +33,13 @@ from loopwright.frontend.rewrite import (
     OR_HOOK,
     POWER_HOOK,
     REDUCE_HOOK,
+    SAME_HOOK,
+    TEXT_HOOK,
 )
 from loopwright.frontend.staging import Staging
-from loopwright.frontend.state import Edge, Guarded
 from loopwright.frontend.tables import item
 from loopwright.frontend.walks import goes_through
-from loopwright.ir import ops
-from loopwright.ir.function import NONE, Instr
-from loopwright.types import I64, VOID
+from loopwright.types import I64
 
 __all__ = ["BUILTINS", "HOOKS"]
 
@@ -50,10 +51,6 @@ _COMPARE: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "gt": lambda a, b: a > b,
     "ge": lambda a, b: a >= b,
 }
-
-#: Most instructions on the two sides of a conditional expression that are computed rather than branched around.
-_CHEAP: Final = 4
-_TRAPPING: Final[frozenset[ops.Op]] = frozenset((ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR))
 
 
 def _len(value: Any) -> Any:
@@ -137,6 +134,27 @@ def _all(values: Any) -> Any:
     return functions.all(iter(values))
 
 
+def _print(*values: Any, **named: Any) -> None:
+    if is_staged(values):
+        raise KernelTypeError('print() of a run-time value: write lw.debug_print("{}", x[i]), which prints while the kernel runs')
+    builtins.print(*values, **named)
+
+
+def _without_text(name: str, values: tuple[Any, ...]) -> None:
+    if is_staged(values):
+        raise KernelTypeError(f"{name}() of a run-time value, which has no text while compiling: print it by lw.debug_print")
+
+
+def _repr(value: Any) -> str:
+    _without_text("repr", (value,))
+    return builtins.repr(value)
+
+
+def _format(value: Any, spec: str = "") -> str:
+    _without_text("format", (value,))
+    return builtins.format(value, spec)
+
+
 #: Python's builtins as kernels see them. (The name of a hook is there to tell the frames of kernels' expressions from others: ``tracebacks``.)
 BUILTINS: Final[dict[str, Any]] = {
     **vars(builtins),
@@ -148,6 +166,11 @@ BUILTINS: Final[dict[str, Any]] = {
     "pow": _pow,
     "any": _any,
     "all": _all,
+    "isinstance": is_instance,
+    "type": type_of_object,
+    "print": _print,
+    "repr": _repr,
+    "format": _format,
     NOTHING: _NOTHING,
     SOME: _some,
     LESS: _less,
@@ -218,7 +241,7 @@ def _conditional(s: Staging) -> Callable[..., Any]:
     def conditional(test: Any, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
         if not isinstance(test, Value):
             return a() if test else b()
-        return _by_branch(s, s.emitter.condition(test), a, b)
+        return by_branch(s, s.emitter.condition(test), a, b)
 
     return conditional
 
@@ -300,6 +323,29 @@ def _contained(s: Staging) -> Callable[..., Any]:
     return contained
 
 
+def _compared(s: Staging) -> Callable[..., Any]:
+    both = _both(s)
+
+    def compared(a: Any, b: Any) -> Any:
+        if type(a) is not tuple or type(b) is not tuple:
+            return a is b if isinstance(a, StagedArray) or isinstance(b, StagedArray) else a == b
+        if len(a) != len(b):
+            return False
+        if not a:
+            return True
+        return both(compared(a[0], b[0]), *[partial(compared, x, y) for x, y in zip(a[1:], b[1:], strict=True)])
+
+    return compared
+
+
+def _as_text(s: Staging) -> Callable[..., Any]:
+    def as_text(value: Any) -> Any:
+        refuse_text(s, value)
+        return value
+
+    return as_text
+
+
 #: What makes each hook for a kernel being staged.
 HOOKS: Final[dict[str, Callable[[Staging], Callable[..., Any]]]] = {
     AND_HOOK: _both,
@@ -315,6 +361,8 @@ HOOKS: Final[dict[str, Callable[[Staging], Callable[..., Any]]]] = {
     NEW_HOOK: _new,
     ITEM_HOOK: item,
     IN_HOOK: _contained,
+    SAME_HOOK: _compared,
+    TEXT_HOOK: _as_text,
 }
 
 
@@ -328,33 +376,3 @@ def _chain(both: Callable[..., Any], names: tuple[str, ...], left: Any, right: A
         return _chain(both, names[1:], right, rest[0](), rest[1:])
 
     return both(value, more)
-
-
-def _by_branch(s: Staging, condition: Value, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
-    """A conditional expression on a condition of run time: a select where both sides are cheap, else a branch."""
-    emitter = s.emitter
-    code = emitter.code
-    start = len(code)
-    s.open.append(Guarded(s.act))
-    first = a()
-    middle = len(code)
-    second = b()
-    s.open.pop()
-    if same(first, second) and len(code) == start:
-        return first
-    cheap = len(code) - start <= _CHEAP and all(instr.op.pure and instr.op not in _TRAPPING for instr in code[start:])
-    numbers = isinstance(first, Value) or isinstance(second, Value) or type(first) is type(second) is bool
-    if cheap and numbers and all(isinstance(v, Value) and not v.type.lanes or is_number(v) for v in (first, second)):
-        return emitter.select(condition, first, second)
-    # Put what was emitted for each side into its arm of an if.
-    opener = Instr(ops.IF, VOID, NONE, [condition.operand], 0, emitter.line)
-    otherwise = Instr(ops.ELSE, VOID, NONE, [], 0, emitter.line)
-    code.insert(start, opener)
-    code.insert(middle + 1, otherwise)
-    end = emitter.emit(ops.END, VOID, [])
-    name = "$this conditional expression"
-    lines = {name: emitter.at_line}
-    made = join(s, name, [Edge({name: first}, lines, otherwise), Edge({name: second}, lines, end)])
-    if isinstance(made, Value):
-        made.plain()
-    return made

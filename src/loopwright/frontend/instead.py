@@ -14,12 +14,14 @@ from loopwright.frontend.equivalents import equivalent
 __all__ = ["is_numpys", "refuse"]
 
 _MAKES_ARRAYS: Final = frozenset(
-    ("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like", "arange", "linspace", "array", "asarray")
-    + ("asanyarray", "ascontiguousarray", "copy", "stack", "concatenate", "tile", "repeat", "eye", "identity", "frombuffer", "fromiter")
+    ("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like", "arange", "linspace", "array")
+    + ("copy", "stack", "concatenate", "tile", "repeat", "eye", "identity", "frombuffer", "fromiter")
 )
 _OF_ARRAYS: Final = frozenset(
     ("sum", "prod", "mean", "std", "var", "min", "max", "amin", "amax", "dot", "vdot", "inner", "any", "all", "cumsum", "count_nonzero")
 )
+_AS_IT_IS: Final = "an array of a kernel is one already, whose elements are x[i]"
+_NESTED: Final = "write a loop for each dimension, one in the other, as in for i in range(x.shape[0])"
 _A_LOOP: Final = "write the loop, in a Python function that the kernel calls"
 _BITS: Final = "count the bits up by one, as in lw.bitcast(lw.f64, lw.bitcast(lw.i64, x) + 1), which is the next one of a positive number"
 #: By name.
@@ -47,6 +49,12 @@ _INSTEAD: Final = {
     "argmin": "keep the least element and its index in two variables of a loop",
     "argmax": "keep the greatest element and its index in two variables of a loop",
     "matmul": "write the three loops",
+    "asarray": _AS_IT_IS,
+    "asanyarray": _AS_IT_IS,
+    "ascontiguousarray": _AS_IT_IS,
+    "ndindex": _NESTED,
+    "ndenumerate": _NESTED,
+    "nditer": _NESTED,
 }
 
 

@@ -30,7 +30,7 @@ from loopwright.types import BOOL, F64, I64, VOID, Type
 #: What conditions are reduced with.
 _OF_CONDITIONS: Final = (ops.AND, ops.OR, ops.XOR)
 
-__all__ = ["reduce_into", "stage_lanes", "update_reduction"]
+__all__ = ["reduce_into", "runs_on", "stage_lanes", "update_reduction"]
 
 _STEPS: Final[dict[str, ops.Op]] = {"add": ops.ADD, "sub": ops.ADD, "mul": ops.MUL, "and": ops.AND, "or": ops.OR, "xor": ops.XOR}
 #: By the name of Python's operator.
@@ -134,11 +134,10 @@ def reduce_into(s: Staging, summed: Summed, form: Reduction) -> None:
         return
     function = s.evaluate(form.function)
     arguments = [None if code is None else s.evaluate(code) for code in form.arguments]
-    names = s.builtins
     if function is functions.fma and len(arguments) == 3 and arguments[2] is None and form.arguments[2] is None:
         _accumulate(s, summed, ops.ADD, arguments, ops.FMA)
         return
-    op = ops.MIN if function is functions.min or function is names["min"] else ops.MAX if function is functions.max or function is names["max"] else None
+    op = _extreme(s, function)
     if op is None or len(arguments) < 2:
         emitter.fail(
             f"`{summed.name}` comes from before the lw.lanes loop: it can be reduced with +, -, *, &, |, ^, lw.min, lw.max and lw.fma(a, b, {summed.name}), "
@@ -155,6 +154,17 @@ def reduce_into(s: Staging, summed: Summed, form: Reduction) -> None:
     _accumulate(s, summed, op, [value, None])
     for other in arguments[position + 1 :]:
         _accumulate(s, summed, op, [None, other])
+
+
+def _extreme(s: Staging, function: Any) -> ops.Op | None:
+    """What a function of the least or the greatest does; None for others."""
+    names = s.builtins
+    return ops.MIN if function is functions.min or function is names["min"] else ops.MAX if function is functions.max or function is names["max"] else None
+
+
+def runs_on(s: Staging, form: Reduction | None) -> bool:
+    """Whether an assignment in a loop over lanes makes a variable the least or the greatest so far, by a value that nobody else holds."""
+    return form is not None and form.function is not None and s.emitter.in_lanes and _extreme(s, s.evaluate(form.function)) is not None
 
 
 def update_reduction(s: Staging, summed: Summed, operator: str, value: Any) -> None:

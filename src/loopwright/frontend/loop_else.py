@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-__all__ = ["without_else"]
+__all__ = ["OTHERWISE", "without_else"]
+
+#: The attribute of a loop's node with the names that its ``else`` assigns first: what they are where the loop ends is of no account.
+OTHERWISE = "otherwise"
 
 
 def without_else(body: list[ast.stmt]) -> list[ast.stmt]:
@@ -27,7 +30,22 @@ def _apart(node: ast.For | ast.While) -> list[ast.stmt]:
     if not leaves:
         return [_with(node, orelse=[]), *node.orelse]
     test = ast.copy_location(ast.Name(name, ast.Load()), node.orelse[0])
-    return [_set(name, True, node), _with(node, body=body, orelse=[]), ast.copy_location(ast.If(test, node.orelse, []), node.orelse[0])]
+    loop = _with(node, body=body, orelse=[])
+    setattr(loop, OTHERWISE, _assigned_first(node.orelse))
+    return [_set(name, True, node), loop, ast.copy_location(ast.If(test, node.orelse, []), node.orelse[0])]
+
+
+def _assigned_first(body: list[ast.stmt]) -> set[str]:
+    """Names that statements assign before they could read them."""
+    read: set[str] = set()
+    found: set[str] = set()
+    for node in body:
+        read |= {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)} - found
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            read.add(node.target.id)
+        if isinstance(node, ast.Assign):
+            found |= {target.id for target in node.targets if isinstance(target, ast.Name)} - read
+    return found
 
 
 def _set(name: str, value: bool, place: ast.stmt) -> ast.stmt:

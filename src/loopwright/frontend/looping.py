@@ -15,7 +15,7 @@ from loopwright.frontend.containers import close, enter
 from loopwright.frontend.expr import Value, Weak, describe, is_number
 from loopwright.frontend.lanes import stage_lanes
 from loopwright.frontend.loops import Lanes, Range
-from loopwright.frontend.merging import leaving, merge
+from loopwright.frontend.merging import at_end, leaving, merge
 from loopwright.frontend.program import AND, For, LoopStmt, NameTarget, Target, TupleTarget, While
 from loopwright.frontend.python_ranges import (
     FEWEST_LEFT,
@@ -161,7 +161,7 @@ class _Unrolling:
         if loop.exit is None:
             return status if status in (ENDED, RETURN) else FALLS
         edges = loop.exits
-        last = Edge(s.values_of(loop.exit_names), dict(s.act.lines), loop.exit) if status != ENDED else None
+        last = at_end(s, loop) if status != ENDED else None
         end = emitter.drop_block(loop.exit, self.branches, bool(edges))
         if not edges:
             return status if status in (ENDED, RETURN) else FALLS
@@ -449,7 +449,7 @@ def _runtime_while(s: Staging, stmt: While) -> int:
         # Leaving by the condition reaches the block's end like leaving by break, with the values from before the body.
         s.restore({name for name in stmt.writes if name not in s.act.sticky}, bound)
         end = emitter.close()
-        edges = [*loop.exits, Edge(s.values_of(loop.exit_names), dict(s.act.lines), loop.exit)]
+        edges = [*loop.exits, at_end(s, loop)]
         del end
         release(s, stmt, made, MAYBE_NEVER)
         carried = {name for name, _ in made}

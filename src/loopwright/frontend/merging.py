@@ -10,12 +10,13 @@ from loopwright.frontend.complex_numbers import PARTS, Complex, as_pair, is_comp
 from loopwright.frontend.emitter import Emitter
 from loopwright.frontend.expr import Unavailable, Value, Weak, describe, is_number
 from loopwright.frontend.flow import RESULT
+from loopwright.frontend.promotion import wider
 from loopwright.frontend.staging import NOT_EVERYWHERE, Staging
-from loopwright.frontend.state import ENDED, FALLS, Edge
+from loopwright.frontend.state import ENDED, FALLS, Edge, LoopState
 from loopwright.ir.function import Instr
 from loopwright.types import BOOL, Type
 
-__all__ = ["CONTAINERS", "JOINED", "MISSING", "indices", "item_of", "join", "leaving", "merge", "rebuilt", "same"]
+__all__ = ["CONTAINERS", "JOINED", "MISSING", "at_end", "indices", "item_of", "join", "leaving", "merge", "rebuilt", "same"]
 
 
 class _Missing:
@@ -122,6 +123,19 @@ def leaving(s: Staging, names: set[str], anchor: Instr) -> Edge:
     return Edge(values, dict(s.act.lines), anchor)
 
 
+def at_end(s: Staging, loop: LoopState) -> Edge:
+    """The way out of a loop at its end, other than by ``break``. Of a name that its ``else`` gives a value first, any number will do."""
+    assert loop.exit is not None
+    values = s.values_of(loop.exit_names)
+    for name in loop.stmt.otherwise & loop.exit_names:
+        if name not in values and loop.exits and all(name in edge.values for edge in loop.exits):
+            like = loop.exits[0].values[name]
+            if isinstance(like, Value) or is_number(like):
+                boolean = like.type is BOOL if isinstance(like, Value) else type(like) is bool
+                values[name] = False if boolean else 0.0 if type(like) is float else 0
+    return Edge(values, dict(s.act.lines), loop.exit)
+
+
 def merge(s: Staging, edges: list[Edge], names: set[str], writes: set[str]) -> int:
     """Paths meet: bind each name to its one value, or to a variable written on each path."""
     if not edges:
@@ -181,6 +195,10 @@ def _kind(emitter: Emitter, name: str, values: list[Any], lines: list[int]) -> t
         if element is None:
             element, where = found, line
         elif element is not found:
+            met = wider(element, found)
+            if met is not None:
+                element = met
+                continue
             return (
                 None,
                 False,

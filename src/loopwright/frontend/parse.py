@@ -11,7 +11,7 @@ from typing import Any, Final, NoReturn
 
 from loopwright.errors import KernelSyntaxError
 from loopwright.frontend.flow import RESULT, analyse
-from loopwright.frontend.loop_else import without_else
+from loopwright.frontend.loop_else import OTHERWISE, without_else
 from loopwright.frontend.matching import without_matches
 from loopwright.frontend.named import without_named
 from loopwright.frontend.program import (
@@ -443,6 +443,7 @@ class _Parser:
         forever = isinstance(node.test, ast.Constant) and bool(node.test.value)
         made = While(node.lineno, self.test(node.test, reads), self.loop_body(node.body), forever)
         made.counters = _counters(node.body)
+        made.otherwise = getattr(node, OTHERWISE, made.otherwise)
         self.gather(made, made.body)
         made.reads |= reads
         made.head = reads
@@ -467,6 +468,7 @@ class _Parser:
                 made.converted = counting.converted
                 made.steps = counting.steps
                 made.counters = _counters(node.body)
+        made.otherwise = getattr(node, OTHERWISE, made.otherwise)
         self.gather(made, made.body)
         made.reads |= reads
         made.head = reads
@@ -604,7 +606,8 @@ class _Parser:
             if len(positions) != 1 or name in names_read(value.func, *others):
                 return None
             arguments = [None if k == positions[0] else self.expression(a, set()) for k, a in enumerate(value.args)]
-            return Reduction(self.expression(value.func, set()), arguments, [])
+            called = value.func.attr if isinstance(value.func, ast.Attribute) else value.func.id if isinstance(value.func, ast.Name) else ""
+            return Reduction(self.expression(value.func, set()), arguments, [], called)
         steps: list[tuple[str, CodeType]] = []
         node = value
         commuting: set[str] = set()

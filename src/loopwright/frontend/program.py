@@ -94,13 +94,15 @@ class Reduction:
 
     Attributes:
         function: of the forms with a call: the function's expression.
+        name: the function as it is called there, without what it belongs to; "" where it has no name.
         steps: (operator, expression) in order; for a call, operator "call" and the arguments, None standing for the variable.
     """
 
-    __slots__ = ("arguments", "function", "steps")
+    __slots__ = ("arguments", "function", "name", "steps")
 
-    def __init__(self, function: CodeType | None, arguments: list[CodeType | None], steps: list[tuple[str, CodeType]]) -> None:
+    def __init__(self, function: CodeType | None, arguments: list[CodeType | None], steps: list[tuple[str, CodeType]], name: str = "") -> None:
         self.function = function
+        self.name = name
         self.arguments = arguments
         self.steps = steps
 
@@ -176,13 +178,13 @@ class If(Stmt):
 class LoopStmt(Stmt):
     """``live``: names read afterwards. ``carried``: names written in the loop that its next step, or what follows, may read, in order. ``left``: those that what
     follows may read. ``parting``: those that are assigned on the way out by a break or return only. ``running``: totals that are read in the loop, too,
-    where they are added to in one place only.
+    where they are added to in one place only. ``otherwise``: those that its ``else`` assigns before it could read them.
 
     ``head``: names its condition or iterable reads. ``breaks``, ``continues``: the body has a statement of that kind for this loop. ``counters``: names of which the body does
     nothing but add a number to them, with these.
     """
 
-    __slots__ = ("body", "breaks", "carried", "continues", "counters", "head", "left", "live", "parting", "running")
+    __slots__ = ("body", "breaks", "carried", "continues", "counters", "head", "left", "live", "otherwise", "parting", "running")
 
     def __init__(self, line: int, body: list[Stmt]) -> None:
         super().__init__(line)
@@ -193,6 +195,7 @@ class LoopStmt(Stmt):
         self.left: set[str] = set()
         self.parting: set[str] = set()
         self.running: set[str] = set()
+        self.otherwise: set[str] = set()
         self.breaks = False
         self.continues = False
         self.counters: dict[str, list[float]] = {}

@@ -15,7 +15,7 @@ from loopwright.ir import ops
 from loopwright.ir.ops import Op
 from loopwright.types import BF16, BOOL, F16, F32, F64, KIND_BOOL, KIND_FLOAT, KIND_INT, KIND_MASK, KIND_PTR, KIND_UINT, Type, limits
 
-__all__ = ["COUNTS", "SPELLED", "TAKES", "fitting", "meet", "promote", "refusal", "spelled"]
+__all__ = ["COUNTS", "SPELLED", "TAKES", "fitting", "holds_all", "meet", "promote", "refusal", "spelled", "wider"]
 
 _promoted: Final[dict[tuple[int, int], Type]] = {}
 
@@ -68,6 +68,21 @@ def promote(a: Type, b: Type) -> Type | None:
     return known
 
 
+def holds_all(have: Type, want: Type) -> bool:
+    """Whether a type holds all numbers of another one as they are (NumPy's "safe" casts)."""
+    if have.is_integer and want.is_integer:
+        return have.bits < want.bits and (want.signed or not have.signed)
+    if have.is_float and want.is_float:
+        return have.bits < want.bits
+    return have.is_integer and want.is_float and have.bits <= _EXACT.get(want.bits, 0)
+
+
+def wider(a: Type, b: Type) -> Type | None:
+    """The type at which two meet, where it holds all numbers of both as they are; None where there is none such."""
+    met = promote(a, b)
+    return met if met is not None and met is not BOOL and all(type_ is met or holds_all(type_, met) for type_ in (a, b)) else None
+
+
 def _met_by_bf16(other: Type) -> Type:
     """Where bf16 meets another type, which NumPy does not know: as f16 does there, and at f32 with f16, which has more digits and less range."""
     if other is F16:
@@ -77,6 +92,8 @@ def _met_by_bf16(other: Type) -> Type:
     return BF16 if other.bits <= 8 else F32 if other.bits == 16 else F64
 
 
+#: By the bits of a float, those of the integers that it holds exactly.
+_EXACT: Final = {64: 32, 32: 16, 16: 8}
 #: What a condition is a number for beside another, 0 or 1.
 COUNTS: Final = (ops.ADD, ops.SUB, ops.MUL)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from loopwright.frontend.expr import Weak, is_number
+from loopwright.frontend.promotion import holds_all
 from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import Restage
-from loopwright.frontend.variables import holds_all
 from loopwright.types import BOOL, F64, I64, VOID, Type, limits
 
 __all__ = ["INFERRED", "infer"]

@@ -28,6 +28,8 @@ __all__ = [
     "OR_HOOK",
     "POWER_HOOK",
     "REDUCE_HOOK",
+    "SAME_HOOK",
+    "TEXT_HOOK",
     "Rewriter",
     "names_read",
 ]
@@ -45,6 +47,8 @@ ITEM_HOOK: Final = "__lw_item__"
 REDUCE_HOOK: Final = "__lw_reduce__"
 IN_HOOK: Final = "__lw_in__"
 ELEMENTS_HOOK: Final = "__lw_elements__"
+SAME_HOOK: Final = "__lw_same__"
+TEXT_HOOK: Final = "__lw_text__"
 
 _LOAD: Final = ast.Load()
 _Node = TypeVar("_Node", bound=ast.expr | ast.keyword)
@@ -61,6 +65,15 @@ def _at(made: _Node, node: ast.expr | ast.keyword) -> _Node:
 
 
 _COMPARISONS: Final = {"Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge"}
+
+
+#: Comparisons that ask whether two things are the same, and whether they say so or the contrary.
+_SAME: Final = {"Eq": True, "NotEq": False, "Is": True, "IsNot": False}
+
+
+def _of_several(node: ast.expr) -> bool:
+    """Whether an expression is a tuple as it is written, the shape of an array or its type."""
+    return isinstance(node, ast.Tuple) or (isinstance(node, ast.Attribute) and node.attr in ("shape", "dtype"))
 
 
 class Rewriter(ast.NodeVisitor):
@@ -171,6 +184,10 @@ class Rewriter(ast.NodeVisitor):
             found = self._hook(node, IN_HOOK, [left, rights[0]])
             return found if isinstance(node.ops[0], ast.In) else self._hook(node, NOT_HOOK, [found])
         if len(rights) == 1:
+            compared = type(node.ops[0]).__name__
+            if compared in _SAME and (_of_several(node.left) or _of_several(node.comparators[0])):
+                same = self._hook(node, SAME_HOOK, [left, rights[0]])
+                return same if _SAME[compared] else self._hook(node, NOT_HOOK, [same])
             return _at(ast.Compare(left, node.ops, rights), node)
         names: list[ast.expr] = []
         for op in node.ops:
@@ -277,6 +294,10 @@ class Rewriter(ast.NodeVisitor):
         around |= self.reads | names_read(generators[0].iter)
         self.reads = around
         return made
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.FormattedValue:
+        value = self._hook(node.value, TEXT_HOOK, [self.visit(node.value)])
+        return ast.copy_location(ast.FormattedValue(value, node.conversion, self.visit(node.format_spec) if node.format_spec is not None else None), node)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.expr:
         self.refuse(node, "`:=`", "assign in a statement of its own, before")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from loopwright.frontend.flow import RESULT
-from loopwright.frontend.merging import merge
+from loopwright.frontend.merging import at_end, merge
 from loopwright.frontend.program import LoopStmt
 from loopwright.frontend.staging import Staging
-from loopwright.frontend.state import ENDED, FALLS, Edge, LoopState
+from loopwright.frontend.state import ENDED, FALLS, LoopState
 from loopwright.frontend.variables import release
 
 __all__ = ["MAYBE_NEVER", "finish", "loop_body"]
@@ -41,7 +41,7 @@ def finish(s: Staging, stmt: LoopStmt, loop: LoopState, made: list[tuple[str, An
         release(s, stmt, made, MAYBE_NEVER)
         return FALLS if falls else ENDED
     edges = loop.exits
-    last = Edge(s.values_of(loop.exit_names), dict(s.act.lines), loop.exit) if falls else None
+    last = at_end(s, loop) if falls else None
     end = emitter.drop_block(loop.exit, branches, bool(edges))
     release(s, stmt, made, MAYBE_NEVER)
     if last is not None:

@@ -33,7 +33,8 @@ def item(s: Staging) -> Callable[[Any, Any], Any]:
         if kind is not StagedArray and _of_run_time(emitter, index) and (kind in _SEQUENCES or isinstance(value, np.ndarray)):
             found = _table(s, value)
             if found is not None:
-                return found[index]
+                # An element of bytes is one of Python's integers.
+                return I64(found[index]) if kind is bytes else found[index]
         return value[index]
 
     return run

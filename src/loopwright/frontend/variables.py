@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -12,14 +12,12 @@ from loopwright.frontend.expr import Unavailable, Value, Weak, is_number
 from loopwright.frontend.flow import RESULT
 from loopwright.frontend.merging import JOINED, MISSING, indices, item_of, rebuilt, same
 from loopwright.frontend.program import LoopStmt
+from loopwright.frontend.promotion import holds_all, wider
 from loopwright.frontend.staging import Staging
 from loopwright.frontend.state import LoopState, Sticky, Summed, shown
-from loopwright.types import BOOL, Type
+from loopwright.types import BOOL, F64, SCALARS, Type
 
-__all__ = ["assign", "begin", "carry", "holds_all", "lose_written", "release", "write"]
-
-#: By the bits of a float, those of the integers that it holds exactly.
-_EXACT: Final = {64: 32, 32: 16, 16: 8}
+__all__ = ["assign", "begin", "carry", "lose_written", "release", "write"]
 
 
 def assign(s: Staging, name: str, value: Any, fresh: bool = False) -> None:
@@ -80,7 +78,7 @@ def write(s: Staging, sticky: Any, value: Any, fresh: bool) -> None:
         if variable.type.element is BOOL and type(value) is not bool:
             emitter.fail(f"`{name}` is a condition (line {sticky.line}) and is assigned the number {value!r}: use another name")
         if type(value) is float and not variable.type.is_float:
-            _mistyped(s, sticky, "a Python float")
+            _mistyped(s, sticky, "a Python float", F64)
         if _counted(s, sticky):
             _mistyped(s, sticky, "a Python number")
         new = Value(emitter, emitter.number(variable.type, value), variable.type)
@@ -101,13 +99,13 @@ def write(s: Staging, sticky: Any, value: Any, fresh: bool) -> None:
             if new.type.element is BOOL:
                 emitter.fail(f"`{name}` is a number (line {sticky.line}) and is assigned a condition: use another name")
             if isinstance(variable, Weak) and variable.cell.root().floating and not new.type.is_float or _counted(s, sticky):
-                _mistyped(s, sticky, str(new.type))
+                _mistyped(s, sticky, str(new.type), new.type)
             emitter.settle(variable, new.type.element)
         have, want = new.type, variable.type
         if have is not want and have.lanes == want.lanes and holds_all(have.element, want.element) and not _counted(s, sticky):
             new, fresh = emitter.convert(new, want), True
         elif have is not want:
-            _mistyped(s, sticky, "a condition" if have is BOOL else str(have))
+            _mistyped(s, sticky, "a condition" if have is BOOL else str(have), have)
     _copy(s, variable, new, fresh)
 
 
@@ -152,30 +150,39 @@ def _counted(s: Staging, sticky: Sticky) -> bool:
     return sticky.key[:2] in s.counting
 
 
-def holds_all(have: Type, want: Type) -> bool:
-    """Whether a type holds all numbers of another one as they are (NumPy's "safe" casts)."""
-    if have.is_integer and want.is_integer:
-        return have.bits < want.bits and (want.signed or not have.signed)
-    if have.is_float and want.is_float:
-        return have.bits < want.bits
-    return have.is_integer and want.is_float and have.bits <= _EXACT.get(want.bits, 0)
-
-
-def _mistyped(s: Staging, sticky: Sticky, found: str) -> NoReturn:
+def _mistyped(s: Staging, sticky: Sticky, found: str, other: Type | None = None) -> NoReturn:
+    """A variable is given a number of another type: one that started as a Python number is of a type that holds both in the next attempt, if there is one."""
     want = sticky.value.type.element
+    key = (*sticky.key, sticky.name, "type")
+    if (
+        other is not None
+        and isinstance(sticky.value, Weak)
+        and not other.lanes
+        and BOOL not in (want, other)
+        and not _counted(s, sticky)
+        and key not in s.notes
+    ):
+        floating = sticky.value.cell.root().floating
+        # (A number of Python's integers that was stored to floats is an integer for all that.)
+        met = other if want.is_float and other.is_integer and not floating else wider(want, F64 if floating else other)
+        if met is not None and met is not want and (other is met or holds_all(other, met)):
+            s.note(key, met.number)
     s.emitter.fail(
         f"`{sticky.name}` is {want} (line {sticky.line}) and is assigned {found} here (line {s.emitter.at_line}): a variable keeps its type in run-time code; "
         f"convert the value, as in lw.{want}(…), or start the variable with the type wanted"
     )
 
 
-def begin(s: Staging, name: str, value: Any, items: bool = False) -> Any:
+def begin(s: Staging, name: str, value: Any, key: tuple[Any, ...], items: bool = False) -> Any:
     """A variable that starts with a value.
 
     Of a tuple, list or dictionary, with ``items``, it is another one that holds variables. Any other value that is no number is its own variable, and cannot
-    change.
+    change. ``key`` names the variable in the notes.
     """
     emitter = s.emitter
+    noted = s.notes.get((*key, name, "type")) if s.notes else None
+    if noted is not None and is_number(value):
+        value = next(type_ for type_ in SCALARS if type_.number == noted)(value)
     if is_number(value) and type(value) is not bool:
         made = emitter.weak_variable(type(value) is float, name)
     elif isinstance(value, Weak) and value.open:
@@ -188,14 +195,14 @@ def begin(s: Staging, name: str, value: Any, items: bool = False) -> Any:
         return variable
     elif is_complex(value):
         pair = as_pair(emitter, value)
-        parts = [begin(s, f"{name}.{part}", item_of(pair, part)) for part in indices(pair)]
+        parts = [begin(s, f"{name}.{part}", item_of(pair, part), key) for part in indices(pair)]
         if all(isinstance(part, Weak) and part.open for part in parts):
             emitter.unite(*parts)
         return Complex(emitter, *parts)
     else:
         if not items or type(value) not in JOINED:
             return value
-        return rebuilt(s, value, [begin(s, f"{name}[{index!r}]", value[index], True) for index in indices(value)])
+        return rebuilt(s, value, [begin(s, f"{name}[{index!r}]", value[index], key, True) for index in indices(value)])
     emitter.weak_copy(made, value)
     return made
 
@@ -211,7 +218,7 @@ def carry(s: Staging, loop: LoopState, names: list[str] | None = None) -> list[t
         key = (id(stmt), act.path, name)
         line = act.lines.get(name, stmt.line)
         items = is_complex(value) or bool(s.notes) and (*key, "items") in s.notes
-        variable = begin(s, name, value, items)
+        variable = begin(s, name, value, key, items)
         sticky = Sticky(name, variable, key, line, items)
         act.sticky[name] = sticky
         if isinstance(variable, Value):

@@ -202,16 +202,19 @@ class Accesses(Operations):
         f, shapes = self.f, self.shapes
         uniform = list(indices)
         indices = list(indices)
-        for n, index in enumerate(indices):
-            if shapes.of(index) == VARYING:
-                indices[n], constant = self.offsets.get(index, (index, 0))
-                uniform[n] = f.const(I64, constant)
-        at = self.pointer(number, uniform)
-        if more:
-            at = self.define(ops.ADD, PTR, [at, f.const(I64, more * type_.element.size)], PTR)
         differing = [n for n, index in enumerate(indices) if shapes.of(index) == VARYING]
         last = len(indices) - 1
         straight = differing == [last] and all(shapes.of(index) == UNIFORM for index in indices[:last])
+        for n in differing:
+            root, constant = self.offsets.get(indices[n], (indices[n], 0))
+            # (What is read as such an index alone is not there in 64 bits.)
+            if not straight and root in shapes.narrow:
+                root, constant = indices[n], 0
+            indices[n] = root
+            uniform[n] = f.const(I64, constant)
+        at = self.pointer(number, uniform)
+        if more:
+            at = self.define(ops.ADD, PTR, [at, f.const(I64, more * type_.element.size)], PTR)
         narrow = shapes.narrow.get(indices[last]) if straight else None
         if narrow is not None:
             source = self.full(self.f.type_of(narrow))
