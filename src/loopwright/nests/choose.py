@@ -26,6 +26,7 @@ from loopwright.nests import (
     flags,
     flattened,
     fusion,
+    handed_on,
     held_elements,
     induction,
     listed,
@@ -130,6 +131,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     _add(done, products_apart.run(f, target, apart_before, as_written))
     _add(done, turned.run(f, target, apart_before))
     apart_before |= previous.run(f, target)
+    _add(done, handed_on.run(f, target, as_written))
     found = nests(f)
     written = f.code
     fused = fusion.run(f, found, target)

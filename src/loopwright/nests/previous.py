@@ -33,7 +33,7 @@ from loopwright.nests.unroll import clone, has_loops, read_once, written_first
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, VOID
 
-__all__ = ["run"]
+__all__ = ["candidates", "loaded_first", "made_from_loads", "run"]
 
 #: So many instructions at most are done again, and stand in the body of a loop.
 MOST_AGAIN: Final = 12
@@ -43,7 +43,7 @@ MOST_BODY: Final = 40
 def run(f: Function, target: Target) -> set[int]:
     """Rewrite every such loop of a function that is at a stage before ``addresses``. Returns the indices of the outermost loops of nests that run only where their arrays do not overlap."""
     distinct: set[int] = set()
-    if not target.vector_bits or not _candidates(f):
+    if not target.vector_bits or not candidates(f):
         return distinct
     for nest in reversed(nests(f)):
         if nest.obstacles:
@@ -56,7 +56,7 @@ def run(f: Function, target: Target) -> set[int]:
     return distinct
 
 
-def _candidates(f: Function) -> bool:
+def candidates(f: Function) -> bool:
     """Whether a loop gives a variable something that it reads in front of that, in the text; it is asked of every function."""
     depth = 0
     read: set[int] = set()
@@ -88,12 +88,12 @@ def _rewrite(nest: Nest, loop: NestLoop, body: list[Instr], target: Target, dist
             if first < loop.head or last > loop.end:
                 return False
             private.append(scalar.variable)
-    again = _again(f, body, carried) if carried else None
+    again = made_from_loads(f, body, carried) if carried else None
     if again is None:
         return False
     stored = {instr.imm for instr in body if instr.op is ops.STORE}
     over = any(instr.op is ops.LOAD and instr.imm in stored for instr in again)
-    if over and not (_element_by_element(nest, loop, stored) and _loaded_first(body, again)):
+    if over and not (_element_by_element(nest, loop, stored) and loaded_first(body, again)):
         return False
     before, names = f.code, len(f.types)
     made = _written(f, before[loop.head], body, again, carried, private)
@@ -134,7 +134,7 @@ def _element_by_element(nest: Nest, loop: NestLoop, stored: set[int]) -> bool:
     return all(any_order(nest.f, scalar) for scalar in scalars(nest) if scalar.loop is loop and scalar.kind == REDUCTION)
 
 
-def _loaded_first(body: list[Instr], again: list[Instr]) -> bool:
+def loaded_first(body: list[Instr], again: list[Instr]) -> bool:
     """Whether what is loaded again from arrays that are stored to is loaded in front of the first store to them: it is what was there before."""
     stored: set[int] = set()
     late: set[int] = set()
@@ -146,7 +146,7 @@ def _loaded_first(body: list[Instr], again: list[Instr]) -> bool:
     return not any(instr.op is ops.LOAD and instr.dst in late for instr in again)
 
 
-def _again(f: Function, body: list[Instr], carried: list[int]) -> list[Instr] | None:
+def made_from_loads(f: Function, body: list[Instr], carried: list[int]) -> list[Instr] | None:
     """What of a body makes the values that some variables have behind it; None where that needs what another iteration has made, or is much."""
     needed = set(carried)
     kept: list[Instr] = []

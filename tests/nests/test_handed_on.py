@@ -1,0 +1,99 @@
+"""Loops that hand on what they have loaded, and store over it: what is handed on is kept for a block of iterations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.end_to_end.guarded import guarded
+from tests.from_text import nest_from
+from tests.machines import Runner, runners
+
+#: By name: the loop, and whether what it hands on is kept; None where the loop is rewritten otherwise (those that access one element go backwards), or might be.
+LOOPS = {
+    "three neighbours": (
+        "left = a[0]\n    for i in range(1, n - 1):\n        here = a[i]\n        a[i] = here + (left - 2 * here + a[i + 1])\n        left = here\n    b[0] = left",
+        True,
+    ),
+    "of two iterations before": (
+        "x1 = b[0]\n    x2 = b[1]\n    for i in range(n):\n        x0 = a[i]\n        a[i] = x0 + 3 * x1 - 2 * x2\n        x2 = x1\n        x1 = x0\n    b[0] = x1\n    b[1] = x2",
+        True,
+    ),
+    "of both arrays": (
+        "p = b[0]\n    q = b[1]\n    for i in range(n - 2):\n        x = a[i]\n        y = b[i + 2]\n        a[i] = x + q\n        b[i + 2] = y - p + q\n        p = x\n        q = y\n    b[0] = p * 3 + q",
+        True,
+    ),
+    "twice": (
+        "p = b[0]\n    for i in range(n):\n        x = a[i] * 2\n        if x > p:\n            a[i] = x - p\n        p = x\n    b[1] = p",
+        None,
+    ),
+    "rows": (
+        "w = n // 7\n    for r in range(7):\n        left = b[0]\n        for j in range(w):\n            here = a[r * w + j]\n            a[r * w + j] = left + here\n            left = here",
+        None,
+    ),
+    "again and again": (
+        "for t in range(4):\n        left = a[0]\n        a[0] = left + a[n - 1]\n        for i in range(1, n - 1):\n            here = a[i]\n            a[i] = left + here * 2 - a[i + 1]\n            left = here\n        a[n - 1] = a[n - 1] - left",
+        True,
+    ),
+    "what was stored before": (
+        "left = b[0]\n    for i in range(n - 1):\n        here = a[i]\n        a[i + 1] = here + left\n        left = here\n    b[0] = left",
+        False,
+    ),
+    "what has just been stored": ("left = b[0]\n    for i in range(n):\n        a[i] = a[i] + left\n        left = a[i] * 2", False),
+    "what is read behind it": (
+        "left = b[0]\n    for i in range(n):\n        here = a[i]\n        old = left\n        left = here\n        a[i] = old + left",
+        None,
+    ),
+}
+STEP = "hands on kept"
+
+
+def given(element: Any, n: int, seed: int) -> list[np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return [guarded(rng.integers(0, 9, n).astype(element), True), guarded(rng.integers(0, 9, max(n, 2)).astype(element), True)]
+
+
+def nest(name: str, **options: Any) -> Any:
+    return nest_from(f"def nest(a, b):\n    n = a.shape[0]\n    {LOOPS[name][0]}\n", contract=False, **options)
+
+
+def told(kernel: Any, *arrays: Any) -> bool:
+    return any(STEP in step for part in kernel.compile(*arrays, keep=True).nests().nests for step in part.done)
+
+
+@pytest.mark.parametrize("element", [np.float64, np.float32, np.int32, np.int16, np.uint8, np.int64])
+@pytest.mark.parametrize("name", LOOPS)
+def test_as_the_loop_as_written(name: str, element: Any) -> None:
+    kernel, plain = nest(name), nest(name, nests="off")
+    least = 0 if "a[0]" not in LOOPS[name][0] else 2
+    for n in (*range(least, 40), 255, 256, 257, 258, 300, 511, 512, 513, 1000):
+        wanted, found = given(element, n, n), given(element, n, n)
+        plain(*wanted)
+        kernel(*found)
+        for a, b in zip(wanted, found, strict=True):
+            assert a.tobytes() == b.tobytes(), n
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_what_is_kept(name: str) -> None:
+    kept = LOOPS[name][1]
+    if kept is not None:
+        assert told(nest(name), *given(np.float64, 100, 1)) == kept
+
+
+def test_arrays_that_overlap() -> None:
+    kernel, plain = nest("of both arrays"), nest("of both arrays", nests="off")
+    for apart in (0, 1, 2, 5, 64):
+        wanted, found = np.arange(600.0), np.arange(600.0)
+        plain(wanted[:500], wanted[apart : apart + 500])
+        kernel(found[:500], found[apart : apart + 500])
+        assert wanted.tobytes() == found.tobytes(), apart
+
+
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.target.core is not None))
+@pytest.mark.parametrize("name", ["three neighbours", "of two iterations before"])
+def test_on_every_machine(runner: Runner, name: str) -> None:
+    arrays, wanted = given(np.int32, 300, 3), given(np.int32, 300, 3)
+    nest(name, nests="off")(*wanted)
+    runner.leaves(runner.compiled(nest(name), *arrays), arrays, wanted)
