@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.from_text import nest_from
 from tests.machines import Runner, runners
 from tests.nests.test_flattened import kernel_of
 
@@ -122,3 +123,18 @@ def test_the_element_beyond_the_border_has_a_loop_of_its_own(index: str) -> None
 def test_lengths_that_are_known_are_taken_away_from_indices(end: int, index: str, same: str) -> None:
     reports = [str(kernel_of(f"for j in lw.range({end}):|    y[j] = x[{place}]").compile(target="x86-64-v3").nests()) for place in (index, same)]
     assert reports[0] == reports[1] and "lanes(j)" in reports[0]
+
+
+@pytest.mark.parametrize("shift", [1, 2, 3, 5])
+@pytest.mark.parametrize("loop", ["while i < n and a[(i + {}) % n] > 5:|    i += 1", "while i < n:|    if a[(i + {}) % n] == 5:|        break|    i += 1"])
+def test_wrapped_indices_of_loops_that_are_left(loop: str, shift: int) -> None:
+    body = loop.format(shift).replace("|", "\n    ")
+    source = f"def nest(a, b):\n    n = a.shape[0]\n    i = 0\n    {body}\n    b[0] = i\n"
+    kernel, plain = nest_from(source), nest_from(source, nests="off")
+    for n in (*range(1, 40), 100):
+        for seed in range(4):
+            a = np.random.default_rng(seed * 100 + n).integers(0, 9 if seed < 3 else 500, n).astype(np.uint16)
+            found, wanted = np.zeros(1, np.int64), np.zeros(1, np.int64)
+            kernel(a, found)
+            plain(a, wanted)
+            assert found[0] == wanted[0]

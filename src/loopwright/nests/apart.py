@@ -97,11 +97,24 @@ def versioned(f: Function, asked: list[tuple[int, int, bool]], plain: list[Instr
         holds = _emit(f, op, BOOL, I64, [first, second], line, out)
         condition = holds if condition == NONE else _emit(f, ops.AND, BOOL, BOOL, [condition, holds], line, out)
     out.append(Instr(ops.IF, VOID, NONE, [condition], 0, line))
-    out += fast
+    out += _in_a_bracket(fast)
     out.append(Instr(ops.ELSE, VOID, NONE, [], 0, line))
-    out += plain
+    out += _in_a_bracket(plain)
     out.append(Instr(ops.END, VOID, NONE, [], 0, line))
     return out
+
+
+def _in_a_bracket(code: list[Instr]) -> list[Instr]:
+    """Code with one more bracket around it, which those of its branches leave, too, that lead out of it."""
+    depth = 0
+    made: list[Instr] = []
+    for instr in code:
+        op = instr.op
+        depth += int(op.opens) - int(op.closes)
+        if (op is ops.BR or op is ops.BR_IF) and instr.imm >= depth:
+            instr = Instr(op, instr.type, instr.dst, instr.args, instr.imm + 1, instr.line, instr.source, instr.mem, instr.loop)
+        made.append(instr)
+    return made
 
 
 def rewritten(f: Function, original: list[Instr], start: int, end: int, asked: list[tuple[int, int, bool]], plain: list[Instr]) -> None:
