@@ -94,21 +94,36 @@ def _short_circuit(s: Staging, absorbing: bool, first: Value, thunks: list[Calla
     mark = emitter.mark()
     if first.type is not BOOL:
         return _of_numbers(s, absorbing, first, thunks)
-    result = emitter.f.register(BOOL, "", True)
-    emitter.copy_to(result, BOOL, first.operand)
     reached: Value = first
+    result = opened = 0
     for thunk in thunks:
-        emitter.open(ops.IF, VOID, [(emitter.logical_not(reached) if absorbing else reached).operand])
+        before = emitter.mark()
+        since = len(emitter.code)
         found = thunk()
         if not (found.type is BOOL if isinstance(found, Value) else isinstance(found, (bool, np.bool_))):
             # (With a number among them the value is that of one of them.)
             emitter.rollback(mark)
             return _of_numbers(s, absorbing, first, thunks)
-        reached = emitter.condition(found)
-        emitter.copy_to(result, BOOL, reached.operand)
-    for _ in thunks:
+        if not _as_good_as_nothing(emitter.code, since):
+            emitter.rollback(before)
+            if not opened:
+                result = emitter.f.register(BOOL, "", True)
+                emitter.copy_to(result, BOOL, reached.operand)
+            emitter.open(ops.IF, VOID, [(emitter.logical_not(reached) if absorbing else reached).operand])
+            opened += 1
+            reached = emitter.condition(thunk())
+        else:
+            reached = emitter.value(ops.OR if absorbing else ops.AND, BOOL, [reached.operand, emitter.condition(found).operand], BOOL)
+        if opened:
+            emitter.copy_to(result, BOOL, reached.operand)
+    for _ in range(opened):
         emitter.close()
-    return Value(emitter, result, BOOL)
+    return Value(emitter, result, BOOL) if opened else reached
+
+
+def _as_good_as_nothing(code: list[Instr], since: int) -> bool:
+    """Whether code is computed rather than branched around: it is short, can do no harm, and loads nothing."""
+    return len(code) - since <= _CHEAP and all(instr.op.pure and instr.op not in _TRAPPING for instr in code[since:])
 
 
 def _of_numbers(s: Staging, absorbing: bool, first: Any, thunks: list[Callable[[], Any]]) -> Any:
@@ -146,7 +161,7 @@ def by_branch(s: Staging, condition: Value, a: Callable[[], Any], b: Callable[[]
     s.open.pop()
     if same(first, second) and len(code) == start:
         return first
-    cheap = len(code) - start <= _CHEAP and all(instr.op.pure and instr.op not in _TRAPPING for instr in code[start:])
+    cheap = _as_good_as_nothing(code, start)
     numbers = isinstance(first, Value) or isinstance(second, Value) or type(first) is type(second) is bool
     if cheap and numbers and all(isinstance(v, Value) and not v.type.lanes or is_number(v) for v in (first, second)):
         return emitter.select(condition, first, second)
