@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Array, Function, Instr, Mem
-from loopwright.nests.nest import Nest, Run
+from loopwright.nests.nest import Access, Nest, Run
 from loopwright.nests.unroll import clone
 from loopwright.types import BOOL, I64, PTR, VOID, Type
 
@@ -48,12 +48,15 @@ def _reloads(nest: Nest, arrays: set[int]) -> bool:
 
 
 def _one(nest: Nest, a: int, b: int) -> bool:
-    """Whether all accesses to two arrays have the same subscripts, in the same loops."""
+    """Whether all accesses to two arrays have the same subscripts, in the same loops, and are to another element in each iteration of these."""
     arrays = nest.f.arrays
     if arrays[a].element is not arrays[b].element or arrays[a].rank != arrays[b].rank:
         return False
     accesses = [access for access in nest.accesses if access.array == a or access.array == b]
     first = accesses[0]
+    if not _another_in_each(nest, first):
+        # (What one iteration stores a later one would load.)
+        return False
     for access in accesses:
         if access.loops != first.loops:
             return False
@@ -61,6 +64,17 @@ def _one(nest: Nest, a: int, b: int) -> bool:
             if x is None or y is None or x.terms != y.terms or x.constant != y.constant or any(v not in nest.indices and nest.varies(v) for v in x.terms):
                 return False
     return True
+
+
+def _another_in_each(nest: Nest, access: Access) -> bool:
+    """Whether an access is to another element in each iteration of the loops around it: one subscript after the other tells the index of one loop more."""
+    told: set[int] = set()
+    unknown = [{value for value in form.terms if value in nest.indices} for form in access.subscripts if form is not None]
+    for _ in access.loops:
+        for indices in unknown:
+            if len(indices - told) == 1:
+                told |= indices
+    return all(loop.index in told for loop in access.loops)
 
 
 def as_written(f: Function, code: list[Instr], start: int, end: int) -> list[Instr]:

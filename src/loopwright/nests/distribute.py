@@ -334,7 +334,8 @@ def replaced(nest: Nest, loop: NestLoop, instead: list[Instr], written: set[int]
     """Put other code in the place of a loop, ``ahead`` in front of the nest, and the nest as written beside it where arrays might overlap; ``written`` receives the index of that one's outermost loop."""
     f = nest.f
     code = f.code
-    asked = apart.pairs(nest)
+    # (Parts of an iteration are put into another order: arrays must not be one either.)
+    asked = [(a, b, False) for a, b, _ in apart.pairs(nest)]
     plain: list[Instr] = []
     if asked:
         plain = apart.as_written(f, code, nest.start, nest.end + 1)
