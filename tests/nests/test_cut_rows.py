@@ -174,3 +174,22 @@ def test_the_copies_of_a_loop_that_is_cut_have_the_address_of_what_it_keeps() ->
     got = [line.split()[0] for line in lines if "= local.ptr" in line]
     assert got and set(got) <= bases and len(set(got)) == len(got), (got, bases)
     assert any("= copy.ptr %kept" in line for line in lines)
+
+
+def test_what_a_part_changes_under_a_condition_is_handed_on_otherwise() -> None:
+    def neighbours(x, y, h, n):
+        for i in range(n.shape[0]):
+            low = max(i - 1, 0)
+            high = i + 1
+            if high > n.shape[0] - 1:
+                h[(i * 2) % 16] += y[max(i - 2, 0)]
+                high = 0
+            x[i] = y[low] + y[high] * 3.0
+
+    neighbours.__annotations__ = dict.fromkeys(("x", "y", "h", "n"), lw.Array)
+    for n in (1, 2, 3, 4, 5, 17, 64, 65, 130):
+        y = np.random.default_rng(n).random(n)
+        wanted, found = (np.zeros(n), np.zeros(16)), (np.zeros(n), np.zeros(16))
+        neighbours(wanted[0], y, wanted[1], np.zeros(n))
+        lw.kernel(neighbours, contract=False)(found[0], y, found[1], np.zeros(n))
+        assert found[0].tolist() == wanted[0].tolist() and found[1].tolist() == wanted[1].tolist(), n

@@ -310,7 +310,8 @@ class _Cut:
             if r in read or r in written:
                 rename[r] = f.register(f.types[r], f.names[r], True)
         for r, array in self.arrays.items():
-            if r in read and self.kept[r] < number:
+            # (What is written here may be written under a condition alone.)
+            if (r in read or r in written) and self.kept[r] < number:
                 taken = f.register(f.types[r], f.names[r])
                 out.append(Instr(ops.LOAD, f.types[r], taken, [at], f.arrays.index(array), loop.line))
                 if r in self.own:
