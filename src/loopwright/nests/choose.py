@@ -41,6 +41,7 @@ from loopwright.nests import (
     short_loops,
     shortcuts,
     turned,
+    unswitched,
     values,
     wrapped,
     written_out,
@@ -115,8 +116,12 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     if loop_bounds.run(f):
         values.run(f)
     left: set[int] = set()
+    written = f.code
     borders.run(f, left)
     conditions.run(f, left)
+    if f.code is not written:
+        # (Of more that parts of a condition load it is known that it is inside.)
+        shortcuts.run(f)
     as_written: set[int] = set()
     _add(done, held_elements.run(f, nests(f), target, as_written))
     if choices.run(f):
@@ -132,6 +137,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     _add(done, turned.run(f, target, apart_before))
     apart_before |= previous.run(f, target)
     _add(done, handed_on.run(f, target, as_written))
+    _add(done, unswitched.run(f, target, as_written))
     found = nests(f)
     written = f.code
     fused = fusion.run(f, found, target)

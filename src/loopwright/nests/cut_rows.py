@@ -40,12 +40,11 @@ from loopwright.nests.code import Code
 from loopwright.nests.conditions import own_variables
 from loopwright.nests.counting import takes_lanes
 from loopwright.nests.dependence import Dependence, dependences, too_many
-from loopwright.nests.distribute import Unit, improves, may_gain, replaced, units_of, waits
+from loopwright.nests.distribute import Unit, improves, in_lanes_alone, may_gain, replaced, units_of, waits
 from loopwright.nests.graph import graph_of, recurrence_bound
-from loopwright.nests.lanes import adjacent, differs, free, may_be_in_lanes
-from loopwright.nests.nest import Nest, NestLoop, nests
+from loopwright.nests.lanes import adjacent, differs, free
+from loopwright.nests.nest import Nest, NestLoop
 from loopwright.nests.scalars import Scalar, any_order, scalars
-from loopwright.nests.small_indices import by_small_indices
 from loopwright.nests.unroll import clone, read_once
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
@@ -403,18 +402,7 @@ class _Behind(_Cut):
 
     def in_lanes(self, number: int, target: Target) -> bool:
         """Whether a part has lanes where it is by itself."""
-        f, loop = self.f, self.loop
-        lo, hi, _step = f.code[loop.head].args
+        lo, hi, _step = self.f.code[self.loop.head].args
         made: list[Instr] = []
         self.emit(number, lo, hi, lo, made)
-        code = f.code
-        f.code = [*code[: loop.head], *made, *code[loop.end + 1 :]]
-        nest = next((one for one in nests(f) if one.start >= self.nest.start), None)
-        found = False
-        if nest is not None and not nest.obstacles:
-            if by_small_indices(nest, target, []):
-                nest = next(one for one in nests(f) if one.start >= self.nest.start)
-            outer = nest.loops[loop.number]
-            found = may_be_in_lanes(nest, outer, scalars(nest), target) and free(outer, dependences(nest))
-        f.code = code
-        return found
+        return in_lanes_alone(self.nest, self.loop, made, target)

@@ -27,15 +27,16 @@ from loopwright.nests.branches import converted
 from loopwright.nests.candidates import best_changes
 from loopwright.nests.conditions import own_variables
 from loopwright.nests.dependence import Dependence, dependences, too_many
-from loopwright.nests.lanes import free
+from loopwright.nests.lanes import free, may_be_in_lanes
 from loopwright.nests.nest import Access, Nest, NestLoop, nests
 from loopwright.nests.reverse import upwards
 from loopwright.nests.scalars import CARRIED, PRIVATE, Scalar, any_order, scalars
-from loopwright.nests.unroll import clone
+from loopwright.nests.small_indices import by_small_indices
+from loopwright.nests.unroll import clone, has_loops
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
 
-__all__ = ["Unit", "alone", "improves", "may_gain", "parts_of", "replaced", "run", "units_of", "waits"]
+__all__ = ["Unit", "alone", "improves", "in_lanes_alone", "may_gain", "parts_of", "replaced", "run", "units_of", "waits"]
 
 #: A nest has so many loops at least.
 FEWEST: Final = 3
@@ -328,6 +329,22 @@ def _needed(code: list[Instr], k: int, loop: NestLoop, own: set[int]) -> bool:
 def _rewrite(nest: Nest, loop: NestLoop, parts: list[list[Unit]], written: set[int]) -> None:
     """Put the parts, each in a loop, where the loop is, and the nest as written beside it where arrays might overlap."""
     replaced(nest, loop, [instr for part in parts for instr in alone(nest, loop, part)], written)
+
+
+def in_lanes_alone(nest: Nest, loop: NestLoop, made: list[Instr], target: Target) -> bool:
+    """Whether a loop that stands in the place of another, in the loops around it, has lanes."""
+    f = nest.f
+    code = f.code
+    f.code = [*code[: loop.head], *made, *code[loop.end + 1 :]]
+    changed = next((one for one in nests(f) if one.start >= nest.start), None)
+    found = False
+    if changed is not None and not changed.obstacles:
+        if by_small_indices(changed, target, []):
+            changed = next(one for one in nests(f) if one.start >= nest.start)
+        own = changed.loops[loop.number]
+        found = may_be_in_lanes(changed, own, scalars(changed), target) and free(own, dependences(changed, not has_loops(made[1:])))
+    f.code = code
+    return found
 
 
 def replaced(nest: Nest, loop: NestLoop, instead: list[Instr], written: set[int], ahead: Sequence[Instr] = ()) -> None:

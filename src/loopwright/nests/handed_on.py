@@ -23,8 +23,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Array, Function, Instr
 from loopwright.nests.code import Code
 from loopwright.nests.dependence import FLOW, dependences, too_many
-from loopwright.nests.distribute import replaced
-from loopwright.nests.lanes import free, may_be_in_lanes
+from loopwright.nests.distribute import in_lanes_alone, replaced
 from loopwright.nests.nest import Nest, NestLoop, nests
 from loopwright.nests.previous import candidates, loaded_first, made_from_loads
 from loopwright.nests.scalars import CARRIED, PRIVATE, scalars
@@ -170,24 +169,12 @@ class _HandedOn:
         f, nest, loop = self.f, self.nest, self.loop
         arrays, names = len(f.arrays), len(f.types)
         self.keep()
-        code = f.code
-        lo, hi, _ = code[loop.head].args
+        lo, hi, _ = f.code[loop.head].args
         found = True
         for emit in (self.emit_made, self.emit_used):
             made: list[Instr] = []
             emit(lo, hi, made)
-            f.code = [*code[: loop.head], *made, *code[loop.end + 1 :]]
-            changed = next((one for one in nests(f) if one.start >= nest.start), None)
-            f.code = code
-            if changed is None or changed.obstacles:
-                found = False
-                break
-            f.code = [*code[: loop.head], *made, *code[loop.end + 1 :]]
-            own = changed.loops[loop.number]
-            found = may_be_in_lanes(changed, own, scalars(changed), target) and free(own, dependences(changed))
-            f.code = code
-            if not found:
-                break
+            found = found and in_lanes_alone(nest, loop, made, target)
         if not found:
             del f.arrays[arrays:]
             del f.types[names:], f.names[names:], f.variable[names:]
