@@ -17,7 +17,7 @@ from loopwright.ir.affine import Form
 from loopwright.ir.function import NONE, Function, Instr, Loop
 from loopwright.nests.dependence import FLOW, Dependence
 from loopwright.nests.nest import Access, Nest, NestLoop
-from loopwright.nests.operations import MOST_RARELY, MOST_STEPS, asking, gains, has
+from loopwright.nests.operations import DIVISIONS, MOST_RARELY, MOST_STEPS, asking, gains, has
 from loopwright.nests.room import settle
 from loopwright.nests.scalars import CARRIED, REDUCTION, Scalar, any_order
 from loopwright.targets.target import Target
@@ -34,7 +34,7 @@ __all__ = ["adjacent", "computed", "differs", "found_anew", "free", "in_lanes", 
 #: that are passed over (``vectors/skipped.py``); or, where there is much else, which lanes gain by, so many times half as many as that has.
 MOST_BRANCHED: Final = 24
 BRANCHED_PER_LANE: Final = 10
-#: By a constant a number is divided in about ten instructions, so that in lanes it may take so many for each.
+#: By a constant a number is divided in about ten instructions, by others in one that takes longer, so that in lanes it may take so many for each.
 DIVIDED_PER_LANE: Final = 4
 #: What has been stored so few iterations before is not loaded again by vectors, of which each would wait for two stores.
 NEAR: Final = 64
@@ -59,7 +59,6 @@ _BRANCHES: Final = frozenset((ops.BR, ops.BR_IF))
 _REFUSED: Final = frozenset((ops.WHILE, ops.LOOP))
 _CONVERSIONS: Final = frozenset((ops.CONVERT, ops.CONVERT_SATURATED, *ops.UNCHECKED))
 #: Whose sequences depend on a constant that they divide or shift by. (Those of products do, too.)
-DIVISIONS: Final = (ops.DIV_FLOOR, ops.REM_FLOOR, ops.DIV_TRUNC, ops.REM_TRUNC)
 _BY_CONSTANTS: Final = frozenset((*DIVISIONS, ops.SHL, ops.SHR, ops.ROTATE_LEFT, ops.ROTATE_RIGHT))
 
 
@@ -451,7 +450,7 @@ class _Body:
         """How many instructions an operation may take, in a long arm that is passed over, or in so many others."""
         if skipped:
             return MOST_RARELY
-        divides = depth < 2 and instr.op in DIVISIONS and instr.type.is_integer and instr.args[1] < 0
+        divides = depth < 2 and instr.op in DIVISIONS and (instr.args[1] < 0 or instr.type.bits < 64 or instr.type.is_float)
         return max(MOST_STEPS, DIVIDED_PER_LANE * self.lanes) if divides else MOST_STEPS
 
     def done(self, instr: Instr, most: int) -> bool:

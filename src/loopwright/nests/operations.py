@@ -16,11 +16,15 @@ from loopwright.ir.roles import role_type
 from loopwright.targets.target import Target
 from loopwright.types import VOID, Type
 
-__all__ = ["MOST_RARELY", "MOST_STEPS", "asking", "gains", "has", "steps"]
+__all__ = ["DIVISIONS", "MOST_RARELY", "MOST_STEPS", "asking", "gains", "has", "steps"]
 
 #: The most instructions that an operation may take, and one that is rarely done.
 MOST_STEPS: Final = 10
 MOST_RARELY: Final = 40
+#: Quotients of bytes by bytes take the most, 62.
+MOST_AT_ALL: Final = 80
+#: Quotients and remainders.
+DIVISIONS: Final = (ops.DIV_FLOOR, ops.REM_FLOOR, ops.DIV_TRUNC, ops.REM_TRUNC)
 
 
 def has(target: Target, op: Op, type_: Type, source: Type = VOID, divisor: int | None = None, most: int = MOST_STEPS) -> bool:
@@ -109,7 +113,8 @@ class _Probe:
             self.early(Instr(op, type_, dst, args, 0, 0, source, mem))
         except LoopwrightError:
             return False
-        return not self.branches and self.count <= MOST_RARELY
+        # (A remainder of floats has a loop for quotients that are out of the ordinary; where there are none it is passed over.)
+        return (not self.branches or (type_.is_float and type_.lanes > 0 and op in DIVISIONS)) and self.count <= MOST_AT_ALL
 
     def early(self, instr: Instr) -> None:
         """As ``expand`` does."""
