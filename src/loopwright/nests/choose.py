@@ -17,6 +17,7 @@ from loopwright.nests import (
     added_arms,
     apart,
     borders,
+    cancelled,
     choices,
     conditions,
     cut_rows,
@@ -102,6 +103,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
         report: the ``Report`` that is told what is known of the nests, tried and done; None where nobody asks.
     """
     forget()
+    cancelled.run(f)
     low_halves.run(f)
     done: dict[int, list[str]] = {}  # by the index of the outermost loop of a nest
     _add(done, induction.run(f))

@@ -25,8 +25,7 @@ from loopwright.nests.code import Code
 from loopwright.nests.dependence import FLOW, dependences, too_many
 from loopwright.nests.distribute import in_lanes_alone, replaced
 from loopwright.nests.nest import Nest, NestLoop, nests
-from loopwright.nests.previous import candidates, loaded_first, made_from_loads
-from loopwright.nests.scalars import CARRIED, PRIVATE, scalars
+from loopwright.nests.previous import candidates, loaded_first, made_from_loads, own_and_handed
 from loopwright.nests.unroll import clone, has_loops, read_once
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, PTR
@@ -75,21 +74,12 @@ def _found(nest: Nest, loop: NestLoop) -> _HandedOn | None:
     body = f.code[loop.head + 1 : loop.end]
     if has_loops(body) or any(instr.op.effect == ops.CONTROL and instr.op not in (ops.IF, ops.ELSE, ops.END) for instr in body):
         return None
-    carried: list[int] = []
-    private: list[int] = []
-    for scalar in scalars(nest):
-        if scalar.loop is loop and scalar.kind == CARRIED:
-            carried.append(scalar.variable)
-        elif scalar.loop is loop and scalar.kind == PRIVATE:
-            first, last = nest.mentions[scalar.variable]
-            if first < loop.head or last > loop.end:
-                return None
-            private.append(scalar.variable)
-    times = _times(f, body, carried) if carried else None
-    if times is None:
+    variables = own_and_handed(nest, loop)
+    times = _times(f, body, variables[0]) if variables is not None else None
+    if variables is None or times is None:
         return None
     made = made_from_loads(f, body, [v for v, (_, count) in times.items() if count == 1])
-    return _HandedOn(nest, loop, body, times, made, private) if made is not None else None
+    return _HandedOn(nest, loop, body, times, made, variables[1]) if made is not None else None
 
 
 def _times(f: Function, body: list[Instr], carried: list[int]) -> dict[int, tuple[int, int]] | None:

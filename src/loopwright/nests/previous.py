@@ -33,7 +33,7 @@ from loopwright.nests.unroll import clone, has_loops, read_once, written_first
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, VOID
 
-__all__ = ["candidates", "loaded_first", "made_from_loads", "run"]
+__all__ = ["candidates", "loaded_first", "made_from_loads", "own_and_handed", "run"]
 
 #: So many instructions at most are done again, and stand in the body of a loop.
 MOST_AGAIN: Final = 12
@@ -78,19 +78,11 @@ def _rewrite(nest: Nest, loop: NestLoop, body: list[Instr], target: Target, dist
     f = nest.f
     if any(instr.op.effect == ops.CONTROL and instr.op not in (ops.IF, ops.ELSE, ops.END) for instr in body):
         return False
-    carried: list[int] = []
-    private: list[int] = []
-    for scalar in scalars(nest):
-        if scalar.loop is loop and scalar.kind == CARRIED:
-            carried.append(scalar.variable)
-        elif scalar.loop is loop and scalar.kind == PRIVATE:
-            first, last = nest.mentions[scalar.variable]
-            if first < loop.head or last > loop.end:
-                return False
-            private.append(scalar.variable)
-    again = made_from_loads(f, body, carried) if carried else None
-    if again is None:
+    found = own_and_handed(nest, loop)
+    again = made_from_loads(f, body, found[0]) if found is not None else None
+    if found is None or again is None:
         return False
+    carried, private = found
     stored = {instr.imm for instr in body if instr.op is ops.STORE}
     over = any(instr.op is ops.LOAD and instr.imm in stored for instr in again)
     if over and not (_element_by_element(nest, loop, stored) and loaded_first(body, again)):
@@ -112,6 +104,21 @@ def _rewrite(nest: Nest, loop: NestLoop, body: list[Instr], target: Target, dist
     f.code = before
     del f.types[names:], f.names[names:], f.variable[names:]
     return False
+
+
+def own_and_handed(nest: Nest, loop: NestLoop) -> tuple[list[int], list[int]] | None:
+    """The variables that a loop hands on from one iteration to the next, but for totals, and those that each writes anew; None where there are none of the first, or one of the second is named elsewhere."""
+    carried: list[int] = []
+    private: list[int] = []
+    for scalar in scalars(nest):
+        if scalar.loop is loop and scalar.kind == CARRIED:
+            carried.append(scalar.variable)
+        elif scalar.loop is loop and scalar.kind == PRIVATE:
+            first, last = nest.mentions[scalar.variable]
+            if first < loop.head or last > loop.end:
+                return None
+            private.append(scalar.variable)
+    return (carried, private) if carried else None
 
 
 def _element_by_element(nest: Nest, loop: NestLoop, stored: set[int]) -> bool:
