@@ -14,6 +14,9 @@ BODIES = [
     "for i in range(n):|        for j in range(n):|            a[i - i + j] = a[j + i - i] * 2 + b[i]",
     "for i in range(n - 1):|        a[i + 1] = a[n - 1 - i + i] + b[n + i - i - 1]",
     "for i in range(n):|        for j in range(n):|            s = j - i|            a[s + i] = b[j - s] + a[i + s]",
+    "for i in range(n):|        h = i + 1|        if h >= n:|            h = 0|        a[h] = 1|        a[i - i % 8] -= 1",
+    "for i in range(n):|        for j in range(0, n, 2):|            a[i - i % 8] += b[j]",
+    "for i in range(n):|        a[i // 4 * 4] += b[i]",
     "for i in range(n):|        if b[i - i] > 3:|            a[n - i + i - 1] = b[i]",
 ]
 

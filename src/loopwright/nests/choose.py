@@ -115,6 +115,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     if cut:
         _add(done, cut)
         _add(done, written_out.run(f))
+        cancelled.run(f)
     if loop_bounds.run(f):
         values.run(f)
     left: set[int] = set()
@@ -134,6 +135,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     added_arms.run(f)
     flattened.run(f)
     reassociate.run(f)
+    cancelled.run(f)
     apart_before: set[int] = set()
     _add(done, products_apart.run(f, target, apart_before, as_written))
     _add(done, turned.run(f, target, apart_before))
