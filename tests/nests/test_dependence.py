@@ -291,3 +291,27 @@ def test_tiles_over_time_steps_are_not_asked_for_all_their_directions() -> None:
     finally:
         dependence._Pair._explore = explore
     assert asked < 300
+
+
+@pytest.mark.parametrize("inner", ["", "    %j = for 0, %n, 1\n      %4 = add.i32 %2, 1\n      %2 = copy.i32 %4\n    end\n"])
+def test_remainders_of_the_index_itself(inner: str) -> None:
+    """What an index leaves is 0 in its first iteration, and not in others."""
+    f = parse(
+        f"""function k(%a: ptr, %a.n0: i64, %n: i64)
+  stage promote
+  option nests
+  array a: i32[%a.n0] at %a written
+  var %2: i32
+  %i = for 0, %n, 1
+    %0 = rem_floor.i64 %i, 8
+    %1 = sub.i64 %i, %0
+    %3 = load.i32 a[%1]
+    %2 = copy.i32 %3
+{inner}    store.i32 %2, a[%1]
+  end
+end
+"""
+    )[0]
+    found = {(each.kind, each.vector) for each in dependences(nests(f)[0])}
+    near = (Component(1, 7),)
+    assert found == {("anti", (Component(0, 0),)), ("anti", near), ("flow", near), ("output", near)}

@@ -379,7 +379,7 @@ class _Pair:
                     continue
                 most = self.nest.forms.of(extent)
                 iteration.within(subscript, most)
-                if start is not None and any(v not in self.nest.indices and self.nest.varies(v) for v in subscript.terms):
+                if start is not None and self._offset(subscript, start):
                     # (An offset that is loaded is seen not to be negative by that.)
                     iteration.within(_at_start(self.nest, subscript, start), most)
         self.followed += [{place: 1} for place in distances]
@@ -426,6 +426,12 @@ class _Pair:
         if any(code[k].op is ops.BR or code[k].op is ops.BR_IF for k in range(loop.head + 1, loop.end)):
             return None
         return loop
+
+    def _offset(self, subscript: Form, loop: NestLoop) -> bool:
+        """Whether a subscript has something in it that changes in the nest, but not with a loop."""
+        nest = self.nest
+        varying = [v for v in subscript.terms if v not in nest.indices and nest.varies(v)]
+        return bool(varying) and not any(nest.forms.depends(Form(0, {v: 1}), loop.head, loop.end) for v in varying)
 
     # --- directions
 
