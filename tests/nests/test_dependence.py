@@ -311,7 +311,7 @@ def test_remainders_of_the_index_itself(inner: str) -> None:
   end
 end
 """
-    )[0]
+    )
     found = {(each.kind, each.vector) for each in dependences(nests(f)[0])}
     near = (Component(1, 7),)
     assert found == {("anti", (Component(0, 0),)), ("anti", near), ("flow", near), ("output", near)}
