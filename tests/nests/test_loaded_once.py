@@ -82,3 +82,34 @@ def test_arrays_that_overlap_run_as_written(kernel: lw.Kernel) -> None:
             results += [memory, ones]
         np.testing.assert_array_equal(results[0], results[2])
         np.testing.assert_array_equal(results[1], results[3])
+
+
+def test_loops_that_are_written_out() -> None:
+    """Of 190 loads of each iteration 27 are left."""
+
+    def congruences(a, b, c):
+        for m in range(a.shape[0]):
+            for i in range(3):
+                for j in range(3):
+                    total = lw.f64(0)
+                    for k in range(3):
+                        inner = lw.f64(0)
+                        for n in range(3):
+                            inner += lw.f64(b[m, k, n]) * lw.f64(a[m, j, n])
+                        total += lw.f64(a[m, i, k]) * inner
+                    c[m, i, j] = total
+
+    congruences.__annotations__ = dict.fromkeys("abc", lw.Array)
+    a, b = np.random.default_rng(1).random((2, 20, 3, 3)).astype(np.float32)
+    wanted, found = np.zeros((20, 3, 3)), np.zeros((20, 3, 3))
+    kernel = lw.kernel(congruences, contract=False)
+    congruences(a, b, wanted)
+    kernel(a, b, found)
+    assert found.tolist() == wanted.tolist()
+    code = kernel.compile(a, b, found, keep=True).ir("simplify")
+    assert code.count("= load_at.f32") <= 190 + 27
+    together = np.random.default_rng(2).random((20, 3, 3))
+    plain = together.copy()
+    lw.kernel(congruences, contract=False)(together, b, together)
+    lw.kernel(congruences, contract=False, nests="off")(plain, b, plain)
+    assert together.tolist() == plain.tolist()

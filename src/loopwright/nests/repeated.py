@@ -21,6 +21,9 @@ __all__ = ["once", "share"]
 #: Longer nests are not written twice for that, nor are those of fewer iterations.
 LONGEST: Final = 120
 FEWEST: Final = 16
+#: But those of so many instructions, of which every sixth loads something again (loops that are written out).
+LONGEST_AT_ALL: Final = 800
+SAVED: Final = 6
 
 
 def share(nest: Nest) -> bool:
@@ -62,7 +65,10 @@ def share(nest: Nest) -> bool:
 def once(nest: Nest) -> list[tuple[int, int, bool]]:
     """Have it asked in front of a nest whether its arrays overlap, where that lets elements be loaded once. Returns what is asked; the nest does not describe the code any more if that is anything."""
     f = nest.f
-    if nest.end - nest.start > LONGEST or not nest.loops[0].reaches(FEWEST) or crossing_branches(f.code[nest.start : nest.end + 1]) or not _hidden(nest):
+    length = nest.end - nest.start
+    if length > LONGEST_AT_ALL or not nest.loops[0].reaches(FEWEST) or crossing_branches(f.code[nest.start : nest.end + 1]):
+        return []
+    if not _hidden(nest, 1 if length <= LONGEST else length // SAVED):
         return []
     asked = apart.pairs(nest)
     if asked:
@@ -71,24 +77,28 @@ def once(nest: Nest) -> list[tuple[int, int, bool]]:
     return asked
 
 
-def _hidden(nest: Nest) -> bool:
-    """Whether an element of an array that is only read is loaded again behind a store, or in each iteration of a loop that stores, which might change it."""
+def _hidden(nest: Nest, most: int) -> bool:
+    """Whether elements of arrays that are only read are loaded again, so many times, behind a store, or in each iteration of a loop that stores, which might change them."""
     arrays = nest.f.arrays
     stores = [access for access in nest.accesses if access.store]
     stored = {access.array for access in stores}
     first: dict[tuple[int, ...], list[Access]] = {}
+    found = 0
     for access in nest.accesses:
         key = _key(access)
         if access.array in stored or arrays[access.array].data or arrays[access.array].size or not key:
             continue
         loop = access.loops[-1]
         same = not any(form is None or nest.forms.depends(form, loop.head, loop.end) for form in access.subscripts)
-        if same and any(loop in store.loops for store in stores):
-            return True
         earlier = first.setdefault(key, [])
-        if any(_before(other, access) and any(other.position < store.position < access.position for store in stores) for other in earlier):
-            return True
-        earlier.append(access)
+        if (same and any(loop in store.loops for store in stores)) or any(
+            _before(other, access) and any(other.position < store.position < access.position for store in stores) for other in earlier
+        ):
+            found += 1
+            if found >= most:
+                return True
+        else:
+            earlier.append(access)
     return False
 
 
