@@ -59,9 +59,10 @@ def _computed(f: Function, position: int, end: int) -> int:
 
 
 def _candidates(f: Function, head: int, end: int) -> list[int]:
-    """The variables of integers that a loop writes by itself, or in branches, and none of the loops in it."""
+    """The variables of integers that a loop moves on by itself, or in branches, and none of the loops in it."""
     found: dict[int, None] = {}
-    inner: set[int] = set()
+    inner: set[int] = set()  # and those that are written otherwise
+    sums: set[int] = set()  # what is made by adding a constant
     depth = 0
     opened: list[bool] = []
     for instr in f.code[head + 1 : end]:
@@ -73,11 +74,16 @@ def _candidates(f: Function, head: int, end: int) -> list[int]:
             depth += opened[-1]
         elif op is ops.END:
             depth -= opened.pop()
-        elif instr.dst >= 0 and f.variable[instr.dst] and f.types[instr.dst] in (I64, I32):
-            if depth:
-                inner.add(instr.dst)
-            else:
-                found[instr.dst] = None
+        elif instr.dst >= 0:
+            moves = (op in _UPDATES and min(instr.args) < 0) or (op is ops.COPY and instr.args[0] in sums)
+            if not f.variable[instr.dst]:
+                if moves:
+                    sums.add(instr.dst)
+            elif f.types[instr.dst] in (I64, I32):
+                if depth or not moves:
+                    inner.add(instr.dst)
+                else:
+                    found[instr.dst] = None
     return [variable for variable in found if variable not in inner]
 
 
