@@ -16,12 +16,15 @@ from loopwright.ir.loops import IS_LOOP
 from loopwright.nests.branches import LONG, LONGEST, Inside
 from loopwright.nests.nest import Nest, nests
 from loopwright.nests.unroll import clone
+from loopwright.nests.unswitched import looked_up
 from loopwright.types import BOOL, VOID
 
 __all__ = ["run"]
 
 #: An ``else`` with so many instructions is written down for each part of a condition.
 SHORT_ELSE: Final = 4
+#: With so many, where the first part is to be asked in front of the loop.
+LONG_ELSE: Final = 24
 #: How deep they are looked for in the arms of others.
 MOST_NESTED: Final = 8
 #: Parts of a condition.
@@ -163,7 +166,19 @@ def _rewritten(f: Function, choice: _Choice, known: list[Nest], uses: list[int])
         return _together(f, choice, yes, no, uses)
     if any(code[k].op is ops.BLOCK for k in range(*choice.condition)):
         return None
-    return _one_in_another(f, choice, yes, no, uses) if len(no) <= SHORT_ELSE and not any(instr.op.opens for instr in no) else None
+    if any(instr.op.opens for instr in no) or len(no) > (LONG_ELSE if _stays(f, choice, known) else SHORT_ELSE):
+        return None
+    return _one_in_another(f, choice, yes, no, uses)
+
+
+def _stays(f: Function, choice: _Choice, known: list[Nest]) -> bool:
+    """Whether the first part of a condition is looked up, and does not change in the innermost loop, in front of which it can be asked (``unswitched.py``)."""
+    first = next(k for k in range(*choice.condition) if f.code[k].op is ops.BR_IF)
+    nest = _around(f, choice, known)
+    if nest is None or nest.obstacles:
+        return False
+    loop = next(loop for loop in reversed(nest.loops) if loop.head < choice.start < loop.end)
+    return not any(other.parent is loop for other in nest.loops) and looked_up(nest, loop, f.code[first].args[0]) is not None
 
 
 def _inside(f: Function, choice: _Choice, known: list[Nest]) -> bool:
@@ -172,9 +187,7 @@ def _inside(f: Function, choice: _Choice, known: list[Nest]) -> bool:
     loads = [k for k in range(first, choice.condition[1]) if f.code[k].op is ops.LOAD]
     if not loads:
         return True
-    if not known:
-        known += nests(f)
-    nest = next((one for one in known if one.start < choice.start < one.end), None)
+    nest = _around(f, choice, known)
     if nest is None:
         # (Branches leave the loop.)
         return False
@@ -183,6 +196,13 @@ def _inside(f: Function, choice: _Choice, known: list[Nest]) -> bool:
         return False
     judge = Inside(nest, loop)
     return all(judge.inside(access) for access in nest.accesses if access.position in loads)
+
+
+def _around(f: Function, choice: _Choice, known: list[Nest]) -> Nest | None:
+    """The nest that a choice is in."""
+    if not known:
+        known += nests(f)
+    return next((one for one in known if one.start < choice.start < one.end), None)
 
 
 class _Truth:

@@ -29,7 +29,7 @@ from loopwright.nests.unroll import clone, has_loops, read_once
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, VOID
 
-__all__ = ["run"]
+__all__ = ["looked_up", "run"]
 
 #: So many loops are doubled, of so many instructions at most.
 MOST: Final = 4
@@ -73,14 +73,14 @@ def _found(nest: Nest, target: Target, written: set[int]) -> tuple[Nest, NestLoo
         for k in range(loop.head + 1, loop.end):
             instr = code[k]
             if instr.op is ops.IF and not depth:
-                needed = _computed(nest, loop, instr.args[0])
+                needed = looked_up(nest, loop, instr.args[0])
                 if needed is not None and not too_many(nest, True) and _gains(nest, loop, instr.args[0], target):
                     return nest, loop, k, needed
             depth += int(instr.op.opens) - int(instr.op.closes)
     return None
 
 
-def _computed(nest: Nest, loop: NestLoop, condition: int) -> list[int] | None:
+def looked_up(nest: Nest, loop: NestLoop, condition: int) -> list[int] | None:
     """Where a condition and its operands are computed in a loop, in order; None where they change with it, nothing is loaded, or what is loaded may have been stored in it."""
     f = nest.f
     code = f.code
@@ -117,14 +117,44 @@ def _straight(code: list[Instr], loop: NestLoop, at: int) -> bool:
 def _gains(nest: Nest, loop: NestLoop, condition: int, target: Target) -> bool:
     """Whether a loop has no lanes as it is, and has where the condition is known."""
     code = nest.f.code
-    if in_lanes_alone(nest, loop, code[loop.head : loop.end + 1], target):
+    if _has_lanes(nest, loop, code[loop.head : loop.end + 1], target):
         return False
     for value in (True, False):
         out: list[Instr] = []
         _emit(nest, loop, condition, value, out)
-        if in_lanes_alone(nest, loop, out, target):
+        if _has_lanes(nest, loop, out, target):
             return True
     return False
+
+
+def _has_lanes(nest: Nest, loop: NestLoop, made: list[Instr], target: Target) -> bool:
+    """Whether a loop in the place of another has lanes; or adds up through memory what else has."""
+    if in_lanes_alone(nest, loop, made, target):
+        return True
+    apart = _without_the_last(nest.f, made)
+    return apart is not None and in_lanes_alone(nest, loop, apart, target)
+
+
+def _without_the_last(f: Function, made: list[Instr]) -> list[Instr] | None:
+    """A loop that combines an element with the one stored before (``c[j] = max(c[j - 1], x)``), which lanes do by themselves (``running_sums.py``), as if it only stored what it combines with that; None for others."""
+    by = {instr.dst: k for k, instr in enumerate(made) if instr.dst >= 0 and not f.variable[instr.dst]}
+    stores = [k for k, instr in enumerate(made) if instr.op is ops.STORE]
+    if len(stores) != 1:
+        return None
+    store = made[stores[0]]
+    combined = made[by.get(store.args[0], 0)]
+    if combined.op.reduction is None or not (combined.type.is_integer or f.options.fastmath):
+        return None
+    for last, other in (combined.args, combined.args[::-1]):
+        load = made[by.get(last, 0)]
+        if load.op is not ops.LOAD or load.imm != store.imm or load.args[:-1] != store.args[1:-1] or sum([instr.args.count(last) for instr in made]) != 1:
+            continue
+        before = made[by.get(load.args[-1], 0)]
+        if before.op is ops.SUB and before.args[0] == store.args[-1] == made[0].dst and before.args[1] < 0 and f.const_values[~before.args[1]] == 1:
+            changed = store.copy()
+            changed.args = [other, *store.args[1:]]
+            return [changed if instr is store else instr for instr in made if instr is not load and instr is not combined]
+    return None
 
 
 def _emit(nest: Nest, loop: NestLoop, condition: int, value: bool, out: list[Instr]) -> None:
