@@ -150,6 +150,24 @@ def test_what_a_kernel_makes_itself_may_change() -> None:
     agrees(kernel, np.zeros(3))
 
 
+class Scaled:
+    def __init__(self, by: int) -> None:
+        self.by = by
+
+    def add(self, other: int) -> int:
+        return self.by + other
+
+
+SCALED = Scaled(3)
+
+
+def test_methods_that_change_nothing_are_called() -> None:
+    def kernel(x):
+        x[0] = SCALED.add(4) + x[1]
+
+    agrees(kernel, np.arange(3))
+
+
 def kept_types(a, b, o):
     start = 0
     for i in range(a.shape[0]):

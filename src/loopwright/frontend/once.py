@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any, Final
@@ -30,6 +31,7 @@ _STATEFUL: Final[dict[str, tuple[frozenset[str], str]]] = {
 #: Those of Python's own builtins.
 _BUILTINS: Final = {"input": _TIMES, "open": "a kernel reads no files; pass what is in it as an array"}
 _OF_ARRAYS: Final = frozenset(("fill", "sort", "partition", "put", "itemset", "resize", "setfield", "setflags", "byteswap"))
+_CONTAINERS: Final = (list, dict, set, bytearray, deque)
 _OF_CONTAINERS: Final = frozenset(
     ("append", "appendleft", "extend", "extendleft", "insert", "pop", "popleft", "remove", "clear", "update", "add", "discard", "setdefault", "popitem", "sort")
     + ("reverse", "rotate", "subtract", "difference_update", "intersection_update", "symmetric_difference_update")
@@ -55,8 +57,8 @@ def refuse_stateful(s: Staging, function: Any, args: tuple[Any, ...]) -> None:
                     f".{name}() of a NumPy array from outside the kernel would change it once, while compiling: pass the array as an lw.Array argument, and loop over it"
                 )
             return
-        if name in _OF_CONTAINERS:
-            if _outside(s, owner):
+        if isinstance(owner, _CONTAINERS):
+            if name in _OF_CONTAINERS and _outside(s, owner):
                 s.emitter.fail(
                     f".{name}() of a {type(owner).__name__} from outside the kernel would change it once, while compiling, not each time the kernel runs: "
                     "use an array argument, or one made in the kernel"
