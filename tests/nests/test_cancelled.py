@@ -17,6 +17,10 @@ BODIES = [
     "for i in range(n):|        h = i + 1|        if h >= n:|            h = 0|        a[h] = 1|        a[i - i % 8] -= 1",
     "for i in range(n):|        for j in range(0, n, 2):|            a[i - i % 8] += b[j]",
     "for i in range(n):|        a[i // 4 * 4] += b[i]",
+    "for i in range(1, n):|        a[i] = b[i - i % 8]",
+    "for i in range(2, n):|        a[i - i % 8] = i",
+    "for i in range(n):|        a[(n - i + (i - i % 4)) % n] = 1",
+    "for i in range(3, n):|        a[i - i % 4] += b[i - (i - 1) % 4]",
     "for i in range(n):|        if b[i - i] > 3:|            a[n - i + i - 1] = b[i]",
 ]
 

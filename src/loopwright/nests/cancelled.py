@@ -33,7 +33,7 @@ def run(f: Function) -> None:
                 for n in range(first, len(instr.args)):
                     operand = instr.args[n]
                     form = nest.forms.of(operand) if operand in reads else None
-                    if form is None:
+                    if form is None or any(nest.forms.registers[value] < 0 for value in form.terms):
                         continue
                     if (reads[operand] & indices) - {nest.indices[value].index for value in form.terms if value in nest.indices}:
                         instr = instr.copy()

@@ -18,7 +18,7 @@ from loopwright.nests.nest import Access, Nest, NestLoop
 from loopwright.nests.unroll import clone
 from loopwright.types import BOOL, I64, VOID
 
-__all__ = ["carry", "needed", "rereads"]
+__all__ = ["carry", "needed", "needed_in_front", "rereads"]
 
 #: How many iterations a value is kept at most: each takes a register, and a copy of the value in each iteration.
 FARTHEST: Final = 4
@@ -171,6 +171,16 @@ def needed(f: Function, loop: NestLoop, position: int, written: set[int]) -> lis
         return None
     needed.reverse()
     return needed
+
+
+def needed_in_front(f: Function, loop: NestLoop, position: int, written: set[int]) -> list[int] | None:
+    """As ``needed``, of what is to be computed in front of the loop; None, too, where the index is read, even if it is taken away again."""
+    positions = needed(f, loop, position, written)
+    access = f.code[position]
+    subscripts = access.args[1:] if access.op is ops.STORE else access.args
+    if positions is None or loop.index in subscripts or any(loop.index in f.code[k].args for k in positions):
+        return None
+    return positions
 
 
 def computed_by(f: Function, wanted: set[int], start: int, end: int) -> list[int] | None:

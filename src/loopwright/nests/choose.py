@@ -41,6 +41,7 @@ from loopwright.nests import (
     searched_after,
     short_loops,
     shortcuts,
+    split_bounds,
     turned,
     unswitched,
     values,
@@ -107,6 +108,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     low_halves.run(f)
     done: dict[int, list[str]] = {}  # by the index of the outermost loop of a nest
     _add(done, induction.run(f))
+    _add(done, split_bounds.run(f))
     _add(done, written_out.run(f))
     shortcuts.run(f)
     flags.run(f)
@@ -195,11 +197,15 @@ def _add(done: dict[int, list[str]], steps: Mapping[int, str | list[str]]) -> No
 
 def _last(f: Function, target: Target, untouched: set[int], distinct: AbstractSet[int], report: Any) -> None:
     """What nests that stay as they are may gain: elements loaded once where arrays do not overlap, and short loops unrolled."""
+    changed = False
     for nest in reversed(nests(f)):
         if nest.loops[0].index in untouched and nest.loops[0].index not in distinct:
             asked = once(nest)
             if asked and report is not None:
                 report.asked(nest.loops[0].line, f, asked)
+            changed = changed or bool(asked)
+    if changed:
+        reassociate.run(f)
     for nest in reversed(nests(f)):
         if nest.loops[0].index in untouched:
             short_loops.unroll(nest, target, report)

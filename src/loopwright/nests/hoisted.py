@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr
-from loopwright.nests.carry import needed
+from loopwright.nests.carry import needed_in_front
 from loopwright.nests.nest import Access, Nest, NestLoop
 from loopwright.types import BOOL, I64, VOID
 
@@ -84,7 +84,7 @@ def _still(nest: Nest, access: Access) -> NestLoop | None:
         return None
     if any(form is None or nest.forms.depends(form, loop.head, loop.end) for form in access.subscripts):
         return None
-    return loop if needed(nest.f, loop, access.position, _written(nest, loop)) is not None else None
+    return loop if needed_in_front(nest.f, loop, access.position, _written(nest, loop)) is not None else None
 
 
 def _written(nest: Nest, loop: NestLoop) -> set[int]:
@@ -96,5 +96,5 @@ def _moved(nest: Nest, loop: NestLoop, accesses: list[Access]) -> list[int]:
     found: set[int] = set()
     for access in accesses:
         found.add(access.position)
-        found.update(needed(nest.f, loop, access.position, _written(nest, loop)) or [])
+        found.update(needed_in_front(nest.f, loop, access.position, _written(nest, loop)) or [])
     return sorted(found)

@@ -78,6 +78,8 @@ def of_form(nest: Nest, form: Form, line: int, out: list[Instr], more: Mapping[i
     total = f.const(I64, 0)
     for value, coefficient in sorted(form.terms.items(), key=lambda term: -term[1]):
         register = more[value] if value in more else nest.forms.registers[value]
+        # (An expression has none.)
+        assert value in more or register >= 0
         term = register if abs(coefficient) == 1 else computed(f, ops.MUL, register, f.const(I64, abs(coefficient)), line, out)
         total = computed(f, ops.ADD if coefficient > 0 else ops.SUB, total, term, line, out)
     return computed(f, ops.ADD, total, f.const(I64, form.constant), line, out)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
-from loopwright.nests.carry import needed
+from loopwright.nests.carry import needed_in_front
 from loopwright.nests.dependence import Dependence
 from loopwright.nests.nest import Access, Nest, NestLoop
 from loopwright.nests.unroll import clone
@@ -90,7 +90,7 @@ def _stays(nest: Nest, loop: NestLoop, access: Access) -> bool:
             return False
     f = nest.f
     written = {instr.dst for instr in f.code[loop.head + 1 : loop.end] if instr.dst >= 0 and f.variable[instr.dst]}
-    return needed(f, loop, access.position, written) is not None
+    return needed_in_front(f, loop, access.position, written) is not None
 
 
 def _unconditional(access: Access, loop: NestLoop) -> bool:
@@ -130,7 +130,7 @@ def _rewrite(nest: Nest, loop: NestLoop, own: list[_Kept], written: Nest | None,
     addresses: list[list[int]] = []
     for kept in own:
         first = code[kept.accesses[0].position]
-        positions = needed(f, loop, kept.accesses[0].position, set())
+        positions = needed_in_front(f, loop, kept.accesses[0].position, set())
         assert positions is not None
         rename: dict[int, int] = {}
         clone(f, [code[k] for k in positions], rename, out)

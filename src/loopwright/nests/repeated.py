@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from loopwright.ir import ops
-from loopwright.ir.function import Instr
+from loopwright.ir.function import NONE, Instr
 from loopwright.nests import apart
 from loopwright.nests.nest import Access, Nest
 from loopwright.nests.unroll import crossing_branches
@@ -68,13 +68,70 @@ def once(nest: Nest) -> list[tuple[int, int, bool]]:
     length = nest.end - nest.start
     if length > LONGEST_AT_ALL or not nest.loops[0].reaches(FEWEST) or crossing_branches(f.code[nest.start : nest.end + 1]):
         return []
-    if not _hidden(nest, 1 if length <= LONGEST else length // SAVED):
+    over, known = _stored_over(nest)
+    if not over and not _hidden(nest, 1 if length <= LONGEST else length // SAVED):
         return []
     asked = apart.pairs(nest)
     if asked:
         original = f.code
-        apart.rewritten(f, original, nest.start, nest.end + 1, asked, apart.as_written(f, original, nest.start, nest.end + 1))
+        plain = apart.as_written(f, original, nest.start, nest.end + 1)
+        f.code = _without(original, over, known)
+        apart.rewritten(f, original, nest.start, nest.end + 1, asked, plain)
     return asked
+
+
+def _without(code: list[Instr], over: set[int], known: dict[int, int]) -> list[Instr]:
+    """Code without some stores, and without loads of what is known."""
+    registers = {code[k].dst: value for k, value in known.items()}
+    out: list[Instr] = []
+    for k, instr in enumerate(code):
+        if k in over or k in known:
+            continue
+        if any(a in registers for a in instr.args):
+            instr = instr.copy()
+            instr.args = [_last(a, registers) for a in instr.args]
+        out.append(instr)
+    return out
+
+
+def _last(operand: int, registers: dict[int, int]) -> int:
+    while operand in registers:
+        operand = registers[operand]
+    return operand
+
+
+def _stored_over(nest: Nest) -> tuple[set[int], dict[int, int]]:
+    """The positions of stores to elements that the same iteration stores again; and of loads in between, with what they find there: all where arrays do not overlap."""
+    f = nest.f
+    over: set[int] = set()
+    found: dict[int, int] = {}
+    for n, store in enumerate(nest.accesses):
+        key = _key(store)
+        value = f.code[store.position].args[0] if store.store else NONE
+        if not store.store or not key or (value >= 0 and f.variable[value]):
+            continue
+        between: dict[int, int] = {}
+        for later in nest.accesses[n + 1 :]:
+            if later.array != store.array or _elsewhere(store, later):
+                continue
+            if _key(later) != key or later.loops != store.loops or later.arms != store.arms:
+                break
+            if not later.store and f.variable[f.code[later.position].dst]:
+                break
+            if later.store:
+                over.add(store.position)
+                found.update(between)
+                break
+            between[later.position] = value
+    return over, found
+
+
+def _elsewhere(first: Access, second: Access) -> bool:
+    """Whether what an iteration accesses is two elements of an array, for certain."""
+    for x, y in zip(first.subscripts, second.subscripts, strict=True):
+        if x is not None and y is not None and x.terms == y.terms and x.constant != y.constant:
+            return True
+    return False
 
 
 def _hidden(nest: Nest, most: int) -> bool:

@@ -21,7 +21,7 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.loops import IS_LOOP
-from loopwright.nests.carry import needed
+from loopwright.nests.carry import needed_in_front
 from loopwright.nests.conditions import append_loop, own_variables
 from loopwright.nests.dependence import Dependence
 from loopwright.nests.lanes import obstructs
@@ -61,7 +61,7 @@ def crossing(nest: Nest, loop: NestLoop, found: list[Dependence]) -> Access | No
         if at is None or (place is not None and (at.terms != place.terms or at.constant != place.constant)):
             return None
         place, chosen = at, still[0]
-    if chosen is None or needed(nest.f, loop, chosen.position, _written(nest.f, loop)) is None:
+    if chosen is None or needed_in_front(nest.f, loop, chosen.position, _written(nest.f, loop)) is None:
         return None
     return chosen
 
@@ -95,7 +95,7 @@ def split(nest: Nest, loop: NestLoop, at: Access) -> None:
     out: list[Instr] = code[: loop.head]
     lo = read_once(f, head.args[0], line, out)
     hi = read_once(f, head.args[1], line, out)
-    positions = needed(f, loop, at.position, set())
+    positions = needed_in_front(f, loop, at.position, set())
     assert positions is not None
     rename: dict[int, int] = {}
     clone(f, [code[k] for k in positions], rename, out)
