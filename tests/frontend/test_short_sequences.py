@@ -138,6 +138,8 @@ def test_integers(loop: str) -> None:
 
 
 def test_of_two_types_that_meet() -> None:
+    made, _ = run("np.gcd(x[i], y[i])", "i32 i32", "i32", [9, -(2**31), -2, -(2**31)], [-(2**31), 9, -(2**31), 0])
+    assert made.tolist() == [1, 1, 2, -(2**31)]
     made, _ = run("np.gcd(x[i], y[i])", "i32 u8", "i64", [-200, 81], [150, 27])
     assert made.tolist() == [50, 27]
 

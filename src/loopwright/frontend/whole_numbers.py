@@ -17,7 +17,8 @@ def gcd(a: Any, b: Any) -> Any:
     a, b = abs(a + zero), abs(b + zero)
     while b != 0:
         a, b = b, a % b
-    return a
+    # (The least number of a type has no absolute value in it.)
+    return abs(a)
 
 
 def lcm(a: Any, b: Any) -> Any:
@@ -27,6 +28,7 @@ def lcm(a: Any, b: Any) -> Any:
     x, y = a, b
     while y != 0:
         x, y = y, x % y
+    x = abs(x)
     # (Division by 0 gives 0.)
     return a // x * b
 
