@@ -33,7 +33,7 @@ from loopwright.vectors.regions import Leaf
 __all__ = ["Places", "Rows", "in_powers", "rereads"]
 
 #: So many instructions at most are written for what is left over.
-MOST: Final = 160
+MOST: Final = 320
 #: Measured on Zen 4: a row that waits for what was stored takes 50 cycles; so many elements take as long, and so many instructions.
 MOST_SCALAR: Final = 16
 MOST_SCALAR_WORK: Final = 240
