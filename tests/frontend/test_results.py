@@ -68,3 +68,12 @@ def test_none_is_none() -> None:
     function.__annotations__["return"] = None
     with pytest.raises(LoopwrightError, match="in a kernel without a result"):
         made.compile(lw.Array[lw.f32])
+
+
+@pytest.mark.parametrize(("returned", "kind"), [("x, x", "tuple"), ("'a'", "str"), ("[x]", "list")])
+def test_one_number_is_returned(returned: str, kind: str) -> None:
+    text = f"def k(x: lw.i64):\n    return {returned}\n"
+    scope = {"lw": lw}
+    exec(text, scope)  # noqa: S102 (the texts above)
+    with pytest.raises(lw.KernelSyntaxError, match=f"one number, and no {kind}"):
+        lw.kernel(source=text)(scope["k"])(3)

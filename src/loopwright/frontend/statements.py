@@ -116,6 +116,8 @@ class Statements(Staging):
         if self.infers:
             infer(self, value)
         if f.result is VOID:
+            if isinstance(value, (tuple, list, dict, set, str, bytes)):
+                raise self.syntax(f"a kernel returns one number, and no {type(value).__name__}: store several in an array argument")
             raise self.syntax("`return` with a value in a kernel without a result: annotate it, as in `def kernel(…) -> lw.f32:`")
         if isinstance(value, (tuple, StagedArray)):
             emitter.fail("a kernel returns one number: store more results in an array")

@@ -147,6 +147,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     found = nests(f)
     written = f.code
     fused = fusion.run(f, found, target)
+    fusion.run_inside(f, target, fused, as_written | apart_before)
     distinct = fused.distinct | apart_before
     if f.code is not written:
         found = nests(f)

@@ -15,10 +15,12 @@ first does (R. Allen and K. Kennedy, Optimizing Compilers for Modern Architectur
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from loopwright.ir import ops
-from loopwright.ir.affine import Forms
+from loopwright.ir.affine import Form, Forms
 from loopwright.ir.function import Function, Instr
 from loopwright.nests import apart
 from loopwright.nests.dependence import Dependence, dependences, too_many
@@ -29,7 +31,7 @@ from loopwright.nests.scalars import PRIVATE, scalars
 from loopwright.nests.unroll import written_first
 from loopwright.targets.target import Target
 
-__all__ = ["Refused", "fuse", "run"]
+__all__ = ["Refused", "fuse", "run", "run_inside"]
 
 #: By itself only loops are fused that come to so many arrays together, with so many instructions, and whose dependences take so many questions.
 MOST_ARRAYS: Final = 8
@@ -51,12 +53,13 @@ class Refused(Exception):
         self.nest = nest
 
 
-def fuse(f: Function, first: tuple[int, int], second: tuple[int, int]) -> tuple[Nest, NestLoop]:
+def fuse(f: Function, first: tuple[int, int], second: tuple[int, int], alone: bool = False) -> tuple[Nest, NestLoop]:
     """Fuse two loops. Distinct arrays are taken not to overlap. Returns the nest as it is then, and the loop in it.
 
     Args:
         f: the function.
         first, second: the positions of their brackets; ``second`` stands behind ``first``, in the same loop or in none.
+        alone: the nest is the fused loop by itself, without those around, in one iteration of which both are.
 
     Raises:
         Refused: it would not do the same, or there is no such form of it.
@@ -74,7 +77,7 @@ def fuse(f: Function, first: tuple[int, int], second: tuple[int, int]) -> tuple[
     middle = first[0] + len(between) + 1 + len(body)
     f.code = [*code[: first[0]], *fused, *code[second[1] + 1 :]]
     head = first[0] + len(between)
-    nest = next((nest for nest in nests(f) if nest.start <= head < nest.end), None)
+    nest = None if alone else next((nest for nest in nests(f) if nest.start <= head < nest.end), None)
     if nest is None:
         # (One of them calls something, or is left early, and holds other loops.)
         nest = nest_of(f, head, middle + len(moved))
@@ -198,6 +201,92 @@ def run(f: Function, found: list[Nest], target: Target) -> Fused:
             while k < len(found) and found[k].loops[0].index in made.plain:
                 k += 1
     return made
+
+
+def run_inside(f: Function, target: Target, made: Fused, left: AbstractSet[int]) -> None:
+    """Fuse innermost loops that stand one behind the other in another loop, in lanes, where the second accesses an element that the first stores in the same iteration: it stays in a register.
+
+    Args:
+        f: the function.
+        target: the machine.
+        made: what has been fused, and receives what is.
+        left: the indices of the outermost loops of nests that stay as they are.
+    """
+    if not target.vector_bits:
+        return
+    for index in [nest.loops[0].index for nest in reversed(nests(f))]:
+        if index in left or index in made.plain or index in made.distinct:
+            continue
+        nest = _nest_over(f, index)
+        if nest.obstacles or len(nest.loops) < 3:
+            continue
+        written, start = f.code, nest.start
+        steps: list[str] = []
+        while True:
+            pair = _pair_inside(nest, target)
+            if pair is None:
+                break
+            steps.append(f"fuse({nest.name(pair[0])}@{pair[0].line}, {nest.name(pair[1])}@{pair[1].line})")
+            nest = _nest_over(f, index)
+        if steps:
+            _beside(f, written, start, nest, made)
+            made.done[index] = [*made.done.get(index, []), *steps]
+
+
+def _nest_over(f: Function, index: int) -> Nest:
+    """The nest whose outermost loop counts in a register."""
+    return next(nest for nest in nests(f) if nest.loops[0].index == index)
+
+
+def _pair_inside(nest: Nest, target: Target) -> tuple[NestLoop, NestLoop] | None:
+    """Fuse two such loops of a nest, and say which; None where there are none."""
+    f = nest.f
+    parents = {loop.parent for loop in nest.loops}
+    inside = [loop for loop in nest.loops if loop.parent is not None and loop not in parents and loop.step == 1]
+    for first, second in itertools.pairwise(inside):
+        if first.parent is not second.parent or second.end - first.head > MOST_INSTRUCTIONS or not _hands_over(nest, first, second):
+            continue
+        if not all(_in_lanes(nest_of(f, loop.head, loop.end), target) for loop in (first, second)):
+            continue
+        code = f.code
+        try:
+            fused, _ = fuse(f, (first.head, first.end), (second.head, second.end), True)
+        except Refused:
+            continue
+        if _in_lanes(fused, target):
+            return first, second
+        f.code = code
+    return None
+
+
+def _in_lanes(alone: Nest, target: Target) -> bool:
+    """Whether a loop that is looked at by itself has lanes."""
+    loop = alone.loops[0]
+    return (
+        not alone.obstacles and not too_many(alone, most=MOST_QUESTIONS) and loop in adjacent(alone, scalars(alone), target) and free(loop, dependences(alone))
+    )
+
+
+def _hands_over(nest: Nest, first: NestLoop, second: NestLoop) -> bool:
+    """Whether a loop accesses, in each of its iterations, the element that another has stored in its own."""
+    indices = {loop: value for value, loop in nest.indices.items()}
+    for store in nest.accesses:
+        if not store.store or store.loops[-1] is not first:
+            continue
+        for other in nest.accesses:
+            if other.array != store.array or other.loops[-1] is not second:
+                continue
+            pairs = list(zip(store.subscripts, other.subscripts, strict=True))
+            if all(
+                x is not None and y is not None and x.constant == y.constant and _renumbered(x, indices[first], indices[second]) == y.terms for x, y in pairs
+            ):
+                return True
+    return False
+
+
+def _renumbered(form: Form, old: int, new: int) -> dict[int, int]:
+    """The terms of a form with one index for another."""
+    return {new if value == old else value: coefficient for value, coefficient in form.terms.items()}
 
 
 def _beside(f: Function, written: list[Instr], start: int, nest: Nest, made: Fused) -> None:
