@@ -54,7 +54,7 @@ def test_floats_of_16_bits() -> None:
         ("if len(x) < 3:\n    return x[0] > 1\nreturn 2", "the result is bool at one `return` and i64 at this one"),
         ("if len(x) < 3:\n    return x[0]", "returns f32, but can come to its end without `return`"),
         ("if len(x) < 3:\n    return\nreturn x[0]", "`return` without a value in a kernel that returns f32"),
-        ("return x[0], x[1]", "`return` with a value in a kernel without a result"),
+        ("return x[0], x[1]", "one number, and no tuple"),
         ("return x", "`return` with a value in a kernel without a result"),
     ],
 )

@@ -9,6 +9,8 @@ import pytest
 from tests.from_text import nest_from
 from tests.machines import Runner, runners
 
+import loopwright as lw
+
 #: By name: the nest over a table ``a``, a row ``b`` and a column ``c``, and whether its loop is doubled.
 NESTS = {
     "the row above": ("for i in range(1, n):|    for j in range(1, m):|        if c[i] & 1 > 0:|            a[i, j] = max(a[i - 1, j], a[i, j - 1])|        else:|            a[i, j] = a[i - 1, j]", True),
@@ -69,3 +71,27 @@ def test_on_every_machine(runner: Runner) -> None:
     arrays, wanted = given(np.int32, 12, 70), given(np.int32, 12, 70)
     nest("the row above", nests="off")(*wanted)
     runner.leaves(runner.compiled(nest("the row above"), *arrays), arrays, wanted)
+
+
+def test_what_is_looked_up_and_handed_on() -> None:
+    """A variable that is given an element that stays the same has it from the second iteration on."""
+
+    def counted(a, b):
+        n = a.shape[0]
+        for i in range(n):
+            same = 0
+            m = a[0] * 0
+            for j in range(n):
+                if a[m] >= 1:
+                    same += 1
+                m = a[i]
+            b[i] = same
+
+    counted.__annotations__ = dict.fromkeys("ab", lw.Array)
+    for n in (2, 9, 40):
+        a = (np.arange(n) % 2).astype(np.int32)
+        for element in (np.float64, np.int32):
+            wanted, found = np.zeros(n, element), np.zeros(n, element)
+            counted(a, wanted)
+            lw.kernel(counted)(a, found)
+            assert found.tolist() == wanted.tolist()

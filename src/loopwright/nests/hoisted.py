@@ -80,6 +80,9 @@ def _looked_up(nest: Nest) -> set[int]:
 def _still(nest: Nest, access: Access) -> NestLoop | None:
     """The loop directly around an access, where that is to the same element in all its iterations and made in each of them."""
     loop = access.loops[-1]
+    if not access.store and nest.f.variable[nest.f.code[access.position].dst]:
+        # (What the variable was before may be read in front of it.)
+        return None
     if not loop.step or any(bracket > loop.head for bracket, _ in access.arms):
         return None
     if any(form is None or nest.forms.depends(form, loop.head, loop.end) for form in access.subscripts):
