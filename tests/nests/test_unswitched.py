@@ -81,7 +81,7 @@ def test_what_is_looked_up_and_handed_on() -> None:
         for i in range(n):
             same = 0
             m = a[0] * 0
-            for j in range(n):
+            for _ in range(n):
                 if a[m] >= 1:
                     same += 1
                 m = a[i]
