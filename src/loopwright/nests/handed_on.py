@@ -37,6 +37,8 @@ BLOCK: Final = 256
 #: A value is handed on so many times at most, and so many instructions stand in the loop.
 MOST_TIMES: Final = 4
 MOST_BODY: Final = 80
+#: So many instructions at most make it, which do so twice.
+MOST_MADE: Final = 32
 #: Bytes of a line of the cache.
 LINE: Final = 64
 
@@ -78,7 +80,7 @@ def _found(nest: Nest, loop: NestLoop) -> _HandedOn | None:
     times = _times(f, body, variables[0]) if variables is not None else None
     if variables is None or times is None:
         return None
-    made = made_from_loads(f, body, [v for v, (_, count) in times.items() if count == 1])
+    made = made_from_loads(f, body, [v for v, (_, count) in times.items() if count == 1], MOST_MADE)
     return _HandedOn(nest, loop, body, times, made, variables[1]) if made is not None else None
 
 

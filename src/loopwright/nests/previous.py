@@ -153,7 +153,7 @@ def loaded_first(body: list[Instr], again: list[Instr]) -> bool:
     return not any(instr.op is ops.LOAD and instr.dst in late for instr in again)
 
 
-def made_from_loads(f: Function, body: list[Instr], carried: list[int]) -> list[Instr] | None:
+def made_from_loads(f: Function, body: list[Instr], carried: list[int], most: int = MOST_AGAIN) -> list[Instr] | None:
     """What of a body makes the values that some variables have behind it; None where that needs what another iteration has made, or is much."""
     needed = set(carried)
     kept: list[Instr] = []
@@ -179,7 +179,7 @@ def made_from_loads(f: Function, body: list[Instr], carried: list[int]) -> list[
             needed.update(instr.args)
     kept.reverse()
     kept = numbers(f, kept)
-    if sum([instr.op.effect != ops.CONTROL for instr in kept]) > MOST_AGAIN:
+    if sum([instr.op.effect != ops.CONTROL for instr in kept]) > most:
         return None
     written = {instr.dst for instr in body}
     # (As if they were read at its end.)
