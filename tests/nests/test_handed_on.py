@@ -36,6 +36,10 @@ LOOPS = {
         "for t in range(4):\n        left = a[0]\n        a[0] = left + a[n - 1]\n        for i in range(1, n - 1):\n            here = a[i]\n            a[i] = left + here * 2 - a[i + 1]\n            left = here\n        a[n - 1] = a[n - 1] - left",
         True,
     ),
+    "two of one variable": (
+        "p = b[0]\n    q = b[1]\n    for i in range(n - 1):\n        here = a[i]\n        a[i] = here + p - q + a[i + 1]\n        p = here\n        here = here * 2\n        q = here\n    b[0] = p\n    b[1] = q",
+        None,
+    ),
     "what was stored before": (
         "left = b[0]\n    for i in range(n - 1):\n        here = a[i]\n        a[i + 1] = here + left\n        left = here\n    b[0] = left",
         False,

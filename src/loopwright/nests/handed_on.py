@@ -85,7 +85,7 @@ def _found(nest: Nest, loop: NestLoop) -> _HandedOn | None:
 
 
 def _times(f: Function, body: list[Instr], carried: list[int]) -> dict[int, tuple[int, int]] | None:
-    """Of each variable, what it is given first, and how many iterations before; None where it is no copy that nothing reads in the same iteration."""
+    """Of each variable, what it is given first, and how many iterations before; None where it is no copy that nothing reads in the same iteration, or of what is written in several places."""
     copied: dict[int, tuple[int, int]] = {}  # by variable: where, and of what
     depth = 0
     for k, instr in enumerate(body):
@@ -104,7 +104,7 @@ def _times(f: Function, body: list[Instr], carried: list[int]) -> dict[int, tupl
         count, given = 1, copied[v][1]
         while given in copied and count <= MOST_TIMES:
             count, given = count + 1, copied[given][1]
-        if given < 0 or count > MOST_TIMES:
+        if given < 0 or count > MOST_TIMES or sum([instr.dst == given for instr in body]) > 1:
             return None
         times[v] = (given, count)
     return times

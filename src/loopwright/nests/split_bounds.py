@@ -98,6 +98,8 @@ def _found(nest: Nest, left: set[int]) -> tuple[NestLoop | None, list[_Border]]:
         inside = [other for other in nest.loops if loop.head < other.head < loop.end]
         if loop.index in left or not inside or abs(loop.step) != 1 or loop.end - loop.head > LONGEST or not loop.long() or not separable(nest, loop):
             continue
+        if not all(within_reason(nest.f, bound) for bound in nest.f.code[loop.head].args[:2]):
+            continue
         if not any(_will_be_short(nest, loop, other, inside) for other in inside):
             continue
         borders = _borders(nest, loop, inside)
