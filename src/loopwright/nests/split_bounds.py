@@ -32,6 +32,7 @@ LONGEST: Final = 120
 #: Inner loops that are to have so many iterations at most.
 MOST_TURNS: Final = 8
 _EXTREMES: Final = (ops.MIN, ops.MAX)
+_FOLDED: Final = (ops.ADD, ops.SUB, ops.MIN, ops.MAX)
 
 
 class _Border:
@@ -226,7 +227,7 @@ def _inside(f: Function, body: list[Instr], chosen: dict[int, int]) -> list[Inst
         if instr.dst in chosen:
             known[instr.dst] = known.get(chosen[instr.dst], chosen[instr.dst])
             continue
-        if instr.type is I64 and instr.op in (ops.ADD, ops.SUB, *_EXTREMES) and max(args) < 0 and not f.variable[instr.dst]:
+        if instr.type is I64 and instr.op in _FOLDED and max(args) < 0 and not f.variable[instr.dst]:
             value = f.folded(instr.op, I64, I64, args)
             if value is not None:
                 known[instr.dst] = value
