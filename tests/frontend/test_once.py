@@ -48,12 +48,12 @@ def by_type(x, y):
 
 
 def by_class(x, y):
-    y[0] = 1 if isinstance(x[0], float) else 2
+    y[0] = 1 if isinstance(x[0], np.float64) else 2
     y[1] = 1 if isinstance(x[0], (np.int16, np.float32)) else 2
-    y[2] = 1 if isinstance(len(x), int) else 2
+    y[2] = 1 if isinstance(x[0], np.floating) else 2
     y[3] = 1 if isinstance(x, np.ndarray) else 2
     y[4] = 1 if isinstance(x[0], np.integer) else 2
-    y[5] = 1 if isinstance(x[0] > 1, (bool, np.bool_)) else 2
+    y[5] = 1 if isinstance(x[0] > 1, np.bool_) else 2
     y[6] = 1 if isinstance(3, int) and type(3) is int else 2
 
 
@@ -218,3 +218,16 @@ def test_and_and_or_give_the_operand_that_decides(chosen: str, loop: str) -> Non
         scope["kernel"](x, y, wanted)
         lw.kernel(source=text)(scope["kernel"])(x, y, found)
         assert found.tolist() == wanted.tolist(), dtype
+
+
+def test_no_value_of_run_time_is_one_of_pythons_numbers() -> None:
+    """That is how helpers find out what is known while compiling."""
+
+    def kernel(x: lw.Array, y: lw.Array, n: lw.Const):
+        y[0] = 1 if isinstance(x[0], (int, float)) else 2
+        y[1] = 1 if isinstance(len(x), int) else 2
+        y[2] = 1 if isinstance(n, int) else 2
+
+    y = np.zeros(3, np.int32)
+    lw.kernel(kernel)(np.zeros(3), y, 4)
+    assert y.tolist() == [2, 2, 1]
