@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.from_text import nest_from
 from tests.machines import Runner, runners
 from tests.passes.generator import AnyTarget
 from tests.passes.texts import block, rewritten
@@ -367,3 +368,23 @@ def test_floats_are_blended_where_floats_as_wide_are_compared(target: str) -> No
     assert text.count("vblend") == text.count("vcmpss") > 0 and "vucomiss" not in text
     wider = float_kernel("f32", "lw.f64(a[i]) * 3 > lw.f64(b[i])", "a[i]", "").compile(target=target).asm()
     assert "vblend" not in wider
+
+
+@pytest.mark.parametrize("sign", ["<", ">"])
+def test_bounds_of_floats_under_conditions(sign: str) -> None:
+    """Where the arm does not run nothing is compared: no number that a float may be beyond."""
+    start = "1e+30" if sign == "<" else "-1e+30"
+    source = (
+        "def nest(a, b, c):\n    n = b.shape[0]\n    for j in range(n):\n        best = " + start + "\n        for k in range(j):\n"
+        "            area = (1 - a[0]) * (1 - b[0]) - (1 - a[0]) * (b[k] - 1)\n            cost = 1 - 0.5 * abs(area)\n"
+        f"            if cost < -2:\n                if cost {sign} best:\n                    best = cost\n        c[j] = best\n"
+    )
+    plain, kernel = nest_from(source, contract=False, nests="off"), nest_from(source, contract=False)
+    for values in (np.zeros(9), np.arange(9.0), np.full(9, -3.0), np.linspace(-9, 99, 9), np.array([0.5, 5, np.nan, np.inf, -np.inf, 7, 1e25, 6, 1e35])):
+        results = []
+        for function in (plain.function, kernel):
+            c = np.zeros(9)
+            with np.errstate(all="ignore"):
+                function(np.array([4.0]), values, c)
+            results.append(c)
+        np.testing.assert_array_equal(results[1], results[0])

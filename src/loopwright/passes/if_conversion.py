@@ -16,6 +16,7 @@ follows a counter is guessed right. A search for an extreme, which finds a new o
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from loopwright.ir import ops
@@ -539,7 +540,8 @@ class _Conversion:
                 self.select(into, values[0][k], values[1][k], condition, compare, line)
                 continue
             type_ = f.types[v]
-            chosen = [f.const(type_, limits(type_)[bound.op is ops.MIN])] * 2
+            least, greatest = limits(type_) if type_.is_integer else (-math.inf, math.inf)
+            chosen = [f.const(type_, greatest if bound.op is ops.MIN else least)] * 2
             chosen[values[0][k] == v] = bound.args[bound.args[0] == v]
             other = self.register(type_)
             self.select(other, chosen[0], chosen[1], condition, compare, line)
