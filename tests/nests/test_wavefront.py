@@ -333,3 +333,21 @@ def test_only_what_no_row_has_stored_is_loaded_for_each_lane() -> None:
     strips(*given)
     for got, right in zip(given, wanted, strict=True):
         np.testing.assert_array_equal(got, right)
+
+
+def counted(a: lw.Array[lw.f32, 2], b: lw.Array[lw.i64]) -> None:
+    for r in range(a.shape[1]):
+        loaded = lw.i64(0)
+        for k in range(a.shape[0]):
+            x = a[k, 1]  # noqa: F841
+            loaded += 1
+        b[0] = loaded
+
+
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.target.core is not None))
+def test_what_rows_keep_may_be_wider_than_what_they_load(runner: Runner) -> None:
+    """A strip has as many lanes as its widest value has, in its rows or between their parts."""
+    kernel = lw.kernel(counted)
+    for n in (1, 3, 40, 70):
+        given = [np.ones((n, n), np.float32), np.zeros(2, np.int64)]
+        runner.leaves(runner.compiled(kernel, *given), given, [given[0], np.array([n, 0])])

@@ -181,8 +181,10 @@ def _rewrite(f: Function, position: int, end: int, variable: int, moves: _Moves)
     head.args = [lo, hi, head.args[2]]
     out.append(head)
     # (The variable stays what it was in front of the loop, in it.)
-    gone = head.dst if _is_zero(f, lo) else emit.op(ops.SUB, head.dst, lo)
-    made = {0: _sum(emit, variable, _product(emit, gone, each, type_), type_)}
+    made: dict[int, int] = {}
+    if moves.reads:
+        gone = head.dst if _is_zero(f, lo) else emit.op(ops.SUB, head.dst, lo)
+        made[0] = _sum(emit, variable, _product(emit, gone, each, type_), type_)
     for moved in sorted(set(moves.reads.values()) - {0}):
         made[moved] = emit.op(ops.ADD, made[0], f.const(type_, wrap(type_, moved)), type_, type_)
     for k in range(position + 1, end):

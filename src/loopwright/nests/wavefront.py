@@ -547,7 +547,7 @@ def widest(f: Function, rows: Rows, target: Target) -> int:
     """
     indices = _indices(f, rows)
     found: list[Instr] = []
-    bits = 0
+    bits = max((f.types[r].bits for r in rows.kept), default=0)
     for instr in rows.body:
         op = instr.op
         access = op is ops.LOAD or op is ops.STORE
