@@ -20,11 +20,11 @@ import numpy as np
 import loopwright as lw
 from benchmarks import report
 from loopwright.ir.interpret import run as interpret
-from loopwright.nests.dependence import Dependence, dependences
-from loopwright.nests.graph import Graph, recurrence_bound, resource_bound
-from loopwright.nests.jam import Refusal, refusal
-from loopwright.nests.nest import Nest, nests
-from loopwright.nests.scalars import scalars
+from loopwright.nests.analysis.dependence import Dependence, dependences
+from loopwright.nests.analysis.graph import Graph, recurrence_bound, resource_bound
+from loopwright.nests.analysis.nest import Nest, nests
+from loopwright.nests.analysis.scalars import scalars
+from loopwright.nests.steps.jam import Refusal, refusal
 from loopwright.pipelining.body import Body, body_graph, first_touches, read_body
 from loopwright.pipelining.machines import CORTEX_A53, PAPER, Machine
 from loopwright.pipelining.modulo import modulo_schedule

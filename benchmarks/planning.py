@@ -15,7 +15,7 @@ from typing import Any
 
 import loopwright as lw
 from benchmarks import measure, report
-from loopwright.nests.graph import Graph, resource_bound
+from loopwright.nests.analysis.graph import Graph, resource_bound
 from loopwright.pipelining.modulo import modulo_schedule
 from loopwright.pipelining.schedule import Schedule, live
 from loopwright.planning import generate, loops

@@ -10,7 +10,7 @@ from tests.machines import Runner, runners
 
 import loopwright as lw
 from loopwright.ir.text import print_function
-from loopwright.nests import added_arms
+from loopwright.nests.branches import added_arms
 
 #: Statements, with ``d`` a variable, and ``p`` a number of the same type.
 BODIES = {

@@ -13,7 +13,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function
 from loopwright.ir.interpret import run
 from loopwright.ir.parse import parse
-from loopwright.nests import choices
+from loopwright.nests.branches import choices
 
 BOUNDS = {
     "in one chain": "if v < LO:\n            v = LO\n        elif v > HI:\n            v = HI",

@@ -13,8 +13,8 @@ from loopwright.ir.function import Function, Instr
 from loopwright.ir.interpret import run
 from loopwright.ir.parse import parse
 from loopwright.ir.verify import verify
-from loopwright.nests.branches import LONGEST, converted
-from loopwright.nests.nest import nests
+from loopwright.nests.analysis.nest import nests
+from loopwright.nests.branches.conversion import LONGEST, converted
 
 
 class Body:

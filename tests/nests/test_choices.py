@@ -11,7 +11,7 @@ import loopwright as lw
 from loopwright.ir import ops
 from loopwright.ir.interpret import run
 from loopwright.ir.parse import parse
-from loopwright.nests import choices
+from loopwright.nests.branches import choices
 from loopwright.types import Type
 
 HEADER = """

@@ -7,10 +7,10 @@ import random
 import pytest
 from tests.end_to_end.test_loop_nests import both
 
-from loopwright.nests.circuit import binding_circuit, binding_unit
-from loopwright.nests.dependence import dependences
-from loopwright.nests.graph import Edge, Graph, Node, graph_of, recurrence_bound, resource_bound
-from loopwright.nests.nest import nests
+from loopwright.nests.analysis.circuit import binding_circuit, binding_unit
+from loopwright.nests.analysis.dependence import dependences
+from loopwright.nests.analysis.graph import Edge, Graph, Node, graph_of, recurrence_bound, resource_bound
+from loopwright.nests.analysis.nest import nests
 from loopwright.targets import registry
 from loopwright.targets.core import Core
 

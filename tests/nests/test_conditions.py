@@ -12,7 +12,7 @@ from tests.nests.test_lanes import kernel
 
 import loopwright as lw
 from loopwright.ir import ops
-from loopwright.nests.folding import known_value
+from loopwright.nests.rewriting.folding import known_value
 
 #: Bodies of loops over ``i`` and ``j``, and what has to be done with some nest of them, "" for nothing.
 TABLES = {

@@ -12,9 +12,9 @@ from tests.nests.random_nests import Access, Linear, Loop, Random
 
 import loopwright as lw
 from loopwright.ir.parse import parse
-from loopwright.nests import dependence
-from loopwright.nests.dependence import Component, Dependence, dependences
-from loopwright.nests.nest import Nest, nests
+from loopwright.nests.analysis import dependence
+from loopwright.nests.analysis.dependence import Component, Dependence, dependences
+from loopwright.nests.analysis.nest import Nest, nests
 
 Vector = tuple[int, ...]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from loopwright.ir.parse import parse
-from loopwright.nests.graph import Edge, Graph, Node, graph_of, jammed, recurrence_bound
-from loopwright.nests.nest import nests
+from loopwright.nests.analysis.graph import Edge, Graph, Node, graph_of, jammed, recurrence_bound
+from loopwright.nests.analysis.nest import nests
 from loopwright.targets import registry
 
 

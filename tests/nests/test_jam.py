@@ -14,10 +14,10 @@ from loopwright.ir.function import Function
 from loopwright.ir.interpret import run
 from loopwright.ir.parse import parse
 from loopwright.ir.verify import verify
-from loopwright.nests.dependence import dependences
-from loopwright.nests.jam import refusal, unroll_and_jam
-from loopwright.nests.nest import nests
-from loopwright.nests.scalars import scalars
+from loopwright.nests.analysis.dependence import dependences
+from loopwright.nests.analysis.nest import nests
+from loopwright.nests.analysis.scalars import scalars
+from loopwright.nests.steps.jam import refusal, unroll_and_jam
 from loopwright.targets import registry
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import loopwright as lw
 from loopwright.ir import ops
-from loopwright.nests.operations import has
+from loopwright.nests.analysis.operations import has
 from loopwright.targets import registry
 from loopwright.types import F32, F64, I32, I64, U8, mask_of, vector_of
 

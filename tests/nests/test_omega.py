@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from loopwright.nests.omega import HIGHEST, LOWEST, System
+from loopwright.nests.analysis.omega import HIGHEST, LOWEST, System
 
 LOW, HIGH = -4, 4
 

@@ -14,7 +14,7 @@ from loopwright.ir import ops
 from loopwright.ir.interpret import run
 from loopwright.ir.text import parse
 from loopwright.ir.verify import verify
-from loopwright.nests import reassociate
+from loopwright.nests.recurrences import reassociate
 from loopwright.targets import registry
 
 FORMS = [

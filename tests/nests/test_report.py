@@ -18,7 +18,7 @@ import loopwright as lw
 from loopwright import cli
 from loopwright.ir.parse import parse
 from loopwright.ir.schedule import parse_steps
-from loopwright.nests.nest_report import NestReport
+from loopwright.nests.reporting.nest_report import NestReport
 from loopwright.steps import unroll_and_jam
 
 V3 = "x86-64-v3"

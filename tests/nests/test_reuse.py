@@ -17,7 +17,7 @@ from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.interpret import run
 from loopwright.ir.text import parse
 from loopwright.ir.verify import verify
-from loopwright.nests import reuse
+from loopwright.nests.elements import reuse
 from loopwright.targets import registry
 from loopwright.types import F32, I64, VOID, Type, vector_of
 

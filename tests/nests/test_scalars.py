@@ -11,8 +11,8 @@ from loopwright.ir import ops
 from loopwright.ir.brackets import match
 from loopwright.ir.loops import IS_LOOP
 from loopwright.ir.parse import parse
-from loopwright.nests.nest import nest_of, nests
-from loopwright.nests.scalars import CARRIED, PRIVATE, REDUCTION, scalars
+from loopwright.nests.analysis.nest import nest_of, nests
+from loopwright.nests.analysis.scalars import CARRIED, PRIVATE, REDUCTION, scalars
 
 
 def kinds(body: str, variables: str = "var %s: f64") -> dict[tuple[str, str], Any]:

@@ -18,7 +18,7 @@ from loopwright.ir.interpret import run
 from loopwright.ir.parse import parse
 from loopwright.ir.schedule import Step, parse_steps, steps_text
 from loopwright.ir.verify import verify
-from loopwright.nests.nest import nests
+from loopwright.nests.analysis.nest import nests
 from loopwright.nests.schedule import STEPS, apply_schedule
 from loopwright.steps import fuse, interchange, lanes, pipeline, skew, tile, unroll, unroll_and_jam
 from loopwright.targets import registry

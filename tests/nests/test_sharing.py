@@ -8,7 +8,7 @@ from tests.machines import Runner, runners
 
 import loopwright as lw
 from loopwright.ir.text import parse, print_function
-from loopwright.nests.sharing import handed_on
+from loopwright.nests.steps.sharing import handed_on
 
 
 @lw.kernel(contract=False)

@@ -160,7 +160,7 @@ def added_by_key(key: lw.Array[lw.u8], x: lw.Array[lw.f32], sums: lw.Array[lw.f3
 
 
 def test_sums_by_key_keep_their_tables() -> None:
-    """They are added up in pairs (``nests/keyed_sums.py``), which takes the loop as it is."""
+    """They are added up in pairs (``nests/idioms/keyed_sums.py``), which takes the loop as it is."""
     assert "sums.pairs" in str(added_by_key.compile(target="x86-64-v3").ir("nests"))
 
 

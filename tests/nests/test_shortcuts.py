@@ -12,7 +12,8 @@ import loopwright as lw
 from loopwright.ir import ops
 from loopwright.ir.text import parse, print_function
 from loopwright.ir.verify import verify
-from loopwright.nests import choices, shortcuts
+from loopwright.nests.branches import choices
+from loopwright.nests.splitting import shortcuts
 
 #: Over truth values A, B, C and D, each of them an element that is loaded.
 CONDITIONS = [

@@ -14,11 +14,11 @@ from loopwright.ir.function import Function
 from loopwright.ir.interpret import run
 from loopwright.ir.parse import parse
 from loopwright.ir.verify import verify
-from loopwright.nests.dependence import dependences
-from loopwright.nests.jam import refusal
-from loopwright.nests.nest import Nest, NestLoop, nests
-from loopwright.nests.scalars import scalars
-from loopwright.nests.skew import Rows, least_slant, skew
+from loopwright.nests.analysis.dependence import dependences
+from loopwright.nests.analysis.nest import Nest, NestLoop, nests
+from loopwright.nests.analysis.scalars import scalars
+from loopwright.nests.steps.jam import refusal
+from loopwright.nests.steps.skew import Rows, least_slant, skew
 
 
 def results(spec: Random, f: Function) -> list[np.ndarray]:

@@ -18,10 +18,10 @@ from loopwright.ir.function import Function
 from loopwright.ir.interpret import run
 from loopwright.ir.parse import parse
 from loopwright.ir.verify import verify
-from loopwright.nests.nest import nests
-from loopwright.nests.scalars import scalars
-from loopwright.nests.sweeps import Sweeps, sweeps
-from loopwright.nests.time_tiles import Memory, tile
+from loopwright.nests.analysis.nest import nests
+from loopwright.nests.analysis.scalars import scalars
+from loopwright.nests.steps.sweeps import Sweeps, sweeps
+from loopwright.nests.steps.time_tiles import Memory, tile
 
 #: Of a subscript: coefficient of the loop's index, constant.
 Linear = tuple[int, int]

@@ -10,7 +10,7 @@ from loopwright.ir.brackets import match
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.text import parse
 from loopwright.ir.verify import verify
-from loopwright.nests.unroll import clone, crossing_branches, has_loops, local_variables
+from loopwright.nests.rewriting.unroll import clone, crossing_branches, has_loops, local_variables
 
 HEAD = """
 function f(%p: ptr, %p.n0: i64, %c: bool, %d: bool, %n: i64)

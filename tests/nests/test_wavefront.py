@@ -336,7 +336,7 @@ def test_only_what_no_row_has_stored_is_loaded_for_each_lane() -> None:
 
 
 def counted(a: lw.Array[lw.f32, 2], b: lw.Array[lw.i64]) -> None:
-    for r in range(a.shape[1]):
+    for _r in range(a.shape[1]):
         loaded = lw.i64(0)
         for k in range(a.shape[0]):
             x = a[k, 1]  # noqa: F841

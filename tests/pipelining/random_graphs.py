@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from loopwright.nests.graph import Edge, Graph, Node
+from loopwright.nests.analysis.graph import Edge, Graph, Node
 from loopwright.targets.core import Core
 
 

@@ -8,7 +8,7 @@ import random
 import pytest
 from tests.pipelining.random_graphs import random_core, random_graph
 
-from loopwright.nests.graph import Edge, Graph, Node, jammed, recurrence_bound
+from loopwright.nests.analysis.graph import Edge, Graph, Node, jammed, recurrence_bound
 from loopwright.pipelining.modulo import interval_bound, modulo_schedule, shifts_of
 from loopwright.pipelining.schedule import Schedule, check, live
 from loopwright.pipelining.steady import steady_interval

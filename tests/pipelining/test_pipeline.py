@@ -15,8 +15,8 @@ from loopwright.ir.interpret import Interpreter, run
 from loopwright.ir.parse import parse
 from loopwright.ir.text import print_function as text
 from loopwright.ir.verify import verify
-from loopwright.nests.dependence import dependences
-from loopwright.nests.nest import nests
+from loopwright.nests.analysis.dependence import dependences
+from loopwright.nests.analysis.nest import nests
 from loopwright.pipelining.machines import PAPER
 from loopwright.pipelining.pipeline import Report, overlap, pipeline
 from loopwright.pipelining.schedule import check

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from loopwright.nests.graph import Edge, Graph, Node
+from loopwright.nests.analysis.graph import Edge, Graph, Node
 from loopwright.pipelining.schedule import DEPENDENCE, ISSUE, SHAPE, UNIT, Schedule, busy, check, live, table
 from loopwright.targets.core import Core
 

@@ -13,8 +13,8 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.interpret import run
 from loopwright.ir.parse import parse
-from loopwright.nests.dependence import Dependence, dependences
-from loopwright.nests.nest import nests
+from loopwright.nests.analysis.dependence import Dependence, dependences
+from loopwright.nests.analysis.nest import nests
 from loopwright.pipelining.body import Body, body_graph, first_touches, read_body
 from loopwright.pipelining.machines import CORTEX_A53, PAPER, Cache, Machine
 from loopwright.pipelining.modulo import modulo_schedule

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from loopwright.nests.graph import Edge, Graph, Node, jammed
+from loopwright.nests.analysis.graph import Edge, Graph, Node, jammed
 from loopwright.pipelining.schedule import Schedule, check, live
 from loopwright.planning.compact import compact
 from loopwright.planning.encoding import Encoding

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from loopwright.nests.graph import Graph
+from loopwright.nests.analysis.graph import Graph
 from loopwright.planning.circuits import circuits_bound, components, confined, outer_shifts
 from loopwright.planning.generate import CORE, DENSE, LONG, PLAIN, Circuits, body, cell
 from loopwright.planning.loops import of_corpus

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from loopwright.nests.graph import Edge, Graph, Node, jammed, resource_bound
+from loopwright.nests.analysis.graph import Edge, Graph, Node, jammed, resource_bound
 from loopwright.pipelining.schedule import Schedule, check
 from loopwright.planning.circuits import OrderError, circuits_bound, confined, longest, outer_shifts, shifted
 from loopwright.planning.encoding import DEFAULT, DIRECT, Encoding, PlanningError

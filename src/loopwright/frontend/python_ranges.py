@@ -28,7 +28,7 @@ __all__ = ["FEWEST_LEFT", "MANY", "counts_only", "dense", "hands_on_numbers", "h
 
 #: So many instructions, of all iterations, are many.
 MANY: Final = 4_000
-#: So many accesses, of all iterations of loops in each other, are more than a nest is looked at with (``nests/nest.py``).
+#: So many accesses, of all iterations of loops in each other, are more than a nest is looked at with (``nests/analysis/nest.py``).
 MANY_ACCESSES: Final = 250
 #: Fewer iterations stand side by side.
 FEWEST: Final = 3

@@ -13,74 +13,61 @@ from typing import Any, Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
-from loopwright.nests import (
-    added_arms,
-    apart,
+from loopwright.nests import short_loops
+from loopwright.nests.analysis.dependence import MOST_QUESTIONS, Dependence, dependences, forget, questions, too_many
+from loopwright.nests.analysis.graph import graph_of, recurrence_bound, resource_bound
+from loopwright.nests.analysis.nest import Nest, NestLoop, Run, nests, parts
+from loopwright.nests.analysis.scalars import REDUCTION, Scalar, scalars
+from loopwright.nests.branches import added_arms, choices, flags, loop_bounds
+from loopwright.nests.branches.conversion import converted
+from loopwright.nests.canonical import cancelled, flattened, induction, low_halves, written_out
+from loopwright.nests.canonical.small_matrices import as_rows
+from loopwright.nests.elements import held_elements
+from loopwright.nests.elements.hoisted import hoist
+from loopwright.nests.elements.repeated import once, share
+from loopwright.nests.idioms.extremes import searches
+from loopwright.nests.recurrences import handed_on, previous, reassociate
+from loopwright.nests.reordering import diagonals, longest_inside, turned
+from loopwright.nests.reordering.triangular import by_rows
+from loopwright.nests.rewriting import apart, values
+from loopwright.nests.rewriting.unroll import has_loops
+from loopwright.nests.splitting import (
     borders,
-    cancelled,
-    choices,
     conditions,
     cut_rows,
-    diagonals,
     distribute,
-    few_iterations,
-    flags,
-    flattened,
-    fusion,
-    handed_on,
-    held_elements,
-    induction,
     listed,
-    longest_inside,
-    loop_bounds,
-    low_halves,
-    previous,
     products_apart,
     quotients,
-    reassociate,
     searched_after,
-    short_loops,
     shortcuts,
     split_bounds,
-    turned,
     unswitched,
-    values,
     wrapped,
-    written_out,
 )
-from loopwright.nests.bands import in_bands
-from loopwright.nests.block_by_block import BLOCK, in_blocks
-from loopwright.nests.blocks import widen
-from loopwright.nests.branches import converted
-from loopwright.nests.candidates import LEAST_GAIN, Change, Jam, Wave, best_changes, innermost_loops, interval, live
-from loopwright.nests.carry import carry, rereads
-from loopwright.nests.dependence import MOST_QUESTIONS, Dependence, dependences, forget, questions, too_many
-from loopwright.nests.distances import by_distance
-from loopwright.nests.extremes import searches
-from loopwright.nests.graph import graph_of, recurrence_bound, resource_bound
-from loopwright.nests.hoisted import hoist
-from loopwright.nests.jam import invariant
-from loopwright.nests.lanes import adjacent, free, in_pairs, mark, strided
-from loopwright.nests.last_apart import last_apart
-from loopwright.nests.narrow import narrow
-from loopwright.nests.nest import Nest, NestLoop, Run, nests, parts
-from loopwright.nests.order import reorder
-from loopwright.nests.packs import packs
-from loopwright.nests.panels import Panels, panels
-from loopwright.nests.partial import divide, totals
-from loopwright.nests.registers import keep, repeats
-from loopwright.nests.repeated import once, share
-from loopwright.nests.reverse import upwards
-from loopwright.nests.scalars import REDUCTION, Scalar, scalars
-from loopwright.nests.sharing import shared
-from loopwright.nests.small_indices import by_small_indices
-from loopwright.nests.small_matrices import as_rows
-from loopwright.nests.split import crossing, split
-from loopwright.nests.stepped import by_ones
-from loopwright.nests.sweeps import sweeps
-from loopwright.nests.time_tiles import best_tiles
-from loopwright.nests.triangular import by_rows
-from loopwright.nests.unroll import has_loops
+from loopwright.nests.splitting.bands import in_bands
+from loopwright.nests.splitting.block_by_block import BLOCK, in_blocks
+from loopwright.nests.splitting.last_apart import last_apart
+from loopwright.nests.splitting.split import crossing, split
+from loopwright.nests.steps import few_iterations, fusion
+from loopwright.nests.steps.blocks import widen
+from loopwright.nests.steps.candidates import LEAST_GAIN, Change, Jam, Wave, best_changes, innermost_loops, interval, live
+from loopwright.nests.steps.carry import carry, rereads
+from loopwright.nests.steps.distances import by_distance
+from loopwright.nests.steps.jam import invariant
+from loopwright.nests.steps.lanes import adjacent, free, in_pairs, mark, strided
+from loopwright.nests.steps.narrow import narrow
+from loopwright.nests.steps.order import reorder
+from loopwright.nests.steps.packs import packs
+from loopwright.nests.steps.panels import Panels, panels
+from loopwright.nests.steps.partial import divide, totals
+from loopwright.nests.steps.registers import keep, repeats
+from loopwright.nests.steps.reverse import upwards
+from loopwright.nests.steps.sharing import shared
+from loopwright.nests.steps.small_indices import by_small_indices
+from loopwright.nests.steps.stepped import by_ones
+from loopwright.nests.steps.sweeps import sweeps
+from loopwright.nests.steps.time_tiles import best_tiles
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
 

@@ -13,24 +13,24 @@ from typing import Final
 from loopwright.errors import ScheduleError
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.schedule import Step, parse_steps
-from loopwright.nests import apart
-from loopwright.nests.dependence import dependences
-from loopwright.nests.fusion import Refused, fuse
-from loopwright.nests.interchange import chain, exchanged, interchange_refusal, rearrange
-from loopwright.nests.jam import Refusal, refusal, unroll_and_jam
-from loopwright.nests.lanes import mark
-from loopwright.nests.narrow import narrow
-from loopwright.nests.nest import Nest, NestLoop, nests
-from loopwright.nests.nest_report import DependenceReport
-from loopwright.nests.partial import divide
-from loopwright.nests.report import Report
-from loopwright.nests.scalars import scalars
-from loopwright.nests.skew import Rest, Rows, least_slant, skew, skew_refusal
-from loopwright.nests.streams import Streams
-from loopwright.nests.tile import TILES, tile, tile_refusal
-from loopwright.nests.unroll import clone, crossing_branches
-from loopwright.nests.wavefront import InLanes, widest
-from loopwright.nests.why import lanes_refusal
+from loopwright.nests.analysis.dependence import dependences
+from loopwright.nests.analysis.nest import Nest, NestLoop, nests
+from loopwright.nests.analysis.scalars import scalars
+from loopwright.nests.reporting.nest_report import DependenceReport
+from loopwright.nests.reporting.report import Report
+from loopwright.nests.rewriting import apart
+from loopwright.nests.rewriting.unroll import clone, crossing_branches
+from loopwright.nests.steps.fusion import Refused, fuse
+from loopwright.nests.steps.interchange import chain, exchanged, interchange_refusal, rearrange
+from loopwright.nests.steps.jam import Refusal, refusal, unroll_and_jam
+from loopwright.nests.steps.lanes import mark
+from loopwright.nests.steps.narrow import narrow
+from loopwright.nests.steps.partial import divide
+from loopwright.nests.steps.skew import Rest, Rows, least_slant, skew, skew_refusal
+from loopwright.nests.steps.streams import Streams
+from loopwright.nests.steps.tile import TILES, tile, tile_refusal
+from loopwright.nests.steps.wavefront import InLanes, widest
+from loopwright.nests.steps.why import lanes_refusal
 from loopwright.targets.target import Target
 
 __all__ = ["STEPS", "Row", "apply_schedule", "loop_of", "refuse", "rewrite_by"]

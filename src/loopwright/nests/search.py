@@ -11,10 +11,10 @@ from typing import Final
 
 from loopwright.errors import ScheduleError
 from loopwright.ir.schedule import Step
-from loopwright.nests.candidates import interval
-from loopwright.nests.graph import Graph, jammed
-from loopwright.nests.nest import Nest, NestLoop
+from loopwright.nests.analysis.graph import Graph, jammed
+from loopwright.nests.analysis.nest import Nest, NestLoop
 from loopwright.nests.schedule import rewrite_by
+from loopwright.nests.steps.candidates import interval
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
 

@@ -12,15 +12,15 @@ from typing import Any, Final
 from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.ir.function import Instr
-from loopwright.nests.branches import LONG
-from loopwright.nests.candidates import innermost_loops
-from loopwright.nests.counting import takes_lanes
-from loopwright.nests.extremes import searches
-from loopwright.nests.keyed_sums import adds_by_key
-from loopwright.nests.nest import Nest, NestLoop
-from loopwright.nests.partial import divide
-from loopwright.nests.powers import shorten
-from loopwright.nests.unroll import crossing_branches, has_loops
+from loopwright.nests.analysis.nest import Nest, NestLoop
+from loopwright.nests.branches.conversion import LONG
+from loopwright.nests.idioms.counting import takes_lanes
+from loopwright.nests.idioms.extremes import searches
+from loopwright.nests.idioms.keyed_sums import adds_by_key
+from loopwright.nests.recurrences.powers import shorten
+from loopwright.nests.rewriting.unroll import crossing_branches, has_loops
+from loopwright.nests.steps.candidates import innermost_loops
+from loopwright.nests.steps.partial import divide
 from loopwright.targets.target import Target
 
 __all__ = ["unroll"]

@@ -28,7 +28,7 @@ from loopwright.ir.affine import Form, Forms
 from loopwright.ir.brackets import match
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.loops import IS_LOOP
-from loopwright.nests.unroll import clone, crossing_branches
+from loopwright.nests.rewriting.unroll import clone, crossing_branches
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, U64, VOID, Type
 

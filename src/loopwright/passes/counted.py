@@ -1,5 +1,5 @@
-"""The ``counted`` pass: loops over pointers, as those of C are, to loops over lanes (``nests/views.py``); short ones that cannot be that to several iterations at once
-(``nests/rolled.py``)."""
+"""The ``counted`` pass: loops over pointers, as those of C are, to loops over lanes (``nests/canonical/views.py``); short ones that cannot be that to several iterations at once
+(``nests/canonical/rolled.py``)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from loopwright.ir import ops
 from loopwright.ir.brackets import match
 from loopwright.ir.function import Function
 from loopwright.ir.loops import IS_LOOP
-from loopwright.nests.counted import Kept
-from loopwright.nests.pointers import Pointers
-from loopwright.nests.rolled import several_at_once
-from loopwright.nests.views import Uses, in_views
+from loopwright.nests.analysis.pointers import Pointers
+from loopwright.nests.canonical.counted import Kept
+from loopwright.nests.canonical.rolled import several_at_once
+from loopwright.nests.canonical.views import Uses, in_views
 from loopwright.targets.target import Target
 
 __all__ = ["COUNTED", "Told", "report", "run"]

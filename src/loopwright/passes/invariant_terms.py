@@ -9,7 +9,7 @@
 
 That needs another order, which integers allow always, whose results wrap, and floats under ``fastmath`` (P. Briggs and K. Cooper, "Effective partial redundancy elimination", PLDI 1994,
 section 3.1: operands by the loops that they change in). What is left in the loop keeps its order. A sum that carries a variable from one iteration to the next stays as it is: how that is computed is looked
-at elsewhere (``nests/reassociate.py``). So do constants that are added to integers, which become parts of addresses, and floats of 16 bits.
+at elsewhere (``nests/recurrences/reassociate.py``). So do constants that are added to integers, which become parts of addresses, and floats of 16 bits.
 
 Elements of arrays that the loop does not store to stay the same as well, where their subscripts do: they leave the loop with what is made of them (``simplify``).
 """

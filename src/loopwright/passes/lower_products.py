@@ -16,7 +16,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import Function
-from loopwright.nests.operations import has
+from loopwright.nests.analysis.operations import has
 from loopwright.targets.target import Target
 
 __all__ = ["run"]

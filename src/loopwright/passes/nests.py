@@ -9,15 +9,17 @@ from loopwright.ir import ops
 from loopwright.ir.brackets import match
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.loops import IS_LOOP, has_lanes
-from loopwright.nests import forwarding, iterated, rolling, whiles
+from loopwright.nests.analysis.graph import Graph
+from loopwright.nests.analysis.nest import nests, parts
+from loopwright.nests.canonical import rolling, whiles
 from loopwright.nests.choose import improve, keep_values
-from loopwright.nests.counting import mark_counting
-from loopwright.nests.extremes import split_extremes
-from loopwright.nests.graph import Graph
-from loopwright.nests.keyed_sums import split_keyed_sums
-from loopwright.nests.leaving import mark_leaving
-from loopwright.nests.narrow import narrow
-from loopwright.nests.nest import nests, parts
+from loopwright.nests.elements import forwarding
+from loopwright.nests.idioms import iterated
+from loopwright.nests.idioms.counting import mark_counting
+from loopwright.nests.idioms.extremes import split_extremes
+from loopwright.nests.idioms.keyed_sums import split_keyed_sums
+from loopwright.nests.idioms.leaving import mark_leaving
+from loopwright.nests.steps.narrow import narrow
 from loopwright.passes import idioms, invariant_terms, reciprocals
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
@@ -108,9 +110,9 @@ def report(f: Function, target: Target) -> Any:
         target: what it is compiled for.
 
     Returns:
-        A ``loopwright.nests.report.Report``.
+        A ``loopwright.nests.reporting.report.Report``.
     """
-    from loopwright.nests.report import Report
+    from loopwright.nests.reporting.report import Report
 
     made = Report(f, target, _scheduled)
     if f.options.schedule and not f.options.check:

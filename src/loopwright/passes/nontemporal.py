@@ -20,8 +20,8 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Array, Function, Instr
 from loopwright.ir.loops import IS_LOOP, loops
 from loopwright.ir.ops import Op
-from loopwright.nests.leaving import exits
-from loopwright.nests.unroll import clone, read_once
+from loopwright.nests.idioms.leaving import exits
+from loopwright.nests.rewriting.unroll import clone, read_once
 from loopwright.passes.alignment import LINE, elements_to_line
 from loopwright.types import BOOL, I64, VOID, Type
 

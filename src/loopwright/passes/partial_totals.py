@@ -9,7 +9,7 @@
                                    v = v + v1 + …
                                    for k = stop, hi, 1 … as before … end
 
-Several vectors at once have totals enough that the units are busy while each waits. What is left over is one vector, and where the loop over lanes is short that is all there is. (``nests/partial.py`` does
+Several vectors at once have totals enough that the units are busy while each waits. What is left over is one vector, and where the loop over lanes is short that is all there is. (``nests/steps/partial.py`` does
 the same for loops without lanes.)
 """
 
@@ -21,8 +21,8 @@ from loopwright.ir import ops
 from loopwright.ir.brackets import match
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.half_floats import is_half
-from loopwright.nests.jam import begin_parts, combine
-from loopwright.nests.unroll import clone, last_multiple, read_once
+from loopwright.nests.rewriting.unroll import clone, last_multiple, read_once
+from loopwright.nests.steps.jam import begin_parts, combine
 from loopwright.types import I64, VOID
 
 __all__ = ["in_parts"]

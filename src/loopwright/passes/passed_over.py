@@ -12,7 +12,7 @@
                                          end
 
 Where few lanes are kept the branch goes by twice as many as a vector has, and where there are many it is always taken: it is guessed wrong less often than one for each vector, and of a vector of which
-nothing is kept, beside one of which something is, no more is done than to store what the next one overwrites: if whole vectors may be stored at the counters (``nests/ahead.py``). Where they may not, since
+nothing is kept, beside one of which something is, no more is done than to store what the next one overwrites: if whole vectors may be stored at the counters (``nests/idioms/ahead.py``). Where they may not, since
 few are kept, each has a branch of its own behind that (Zen 4, f32 and i64, beside a branch for each vector and stores under masks: 0.77 to 0.94 of the time, and 0.85 to 1.0 where less than 4 % are kept).
 """
 
@@ -22,7 +22,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
-from loopwright.nests.unroll import clone
+from loopwright.nests.rewriting.unroll import clone
 from loopwright.types import BOOL, I64, VOID
 
 __all__ = ["in_groups", "vectors_a_step"]

@@ -22,7 +22,7 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Form, Forms
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.loops import IS_LOOP
-from loopwright.nests.unroll import clone, crossing_branches
+from loopwright.nests.rewriting.unroll import clone, crossing_branches
 from loopwright.passes.vector_loop import USUAL, VectorLoop, least
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, VOID

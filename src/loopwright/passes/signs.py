@@ -14,7 +14,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.loops import IS_LOOP
 from loopwright.ir.ranges import fits, ranges_at
-from loopwright.nests.operations import steps
+from loopwright.nests.analysis.operations import steps
 from loopwright.passes.packed import Packed
 from loopwright.targets.target import Target
 from loopwright.types import I32, I64, U32, U64, VOID, Type, vector_of

@@ -26,9 +26,9 @@ from loopwright.ir import ops
 from loopwright.ir.brackets import match
 from loopwright.ir.function import MOST_LOCAL, NONE, Function, Instr, Loop
 from loopwright.ir.loops import IS_LOOP
-from loopwright.nests import reuse
-from loopwright.nests.jam import jam
-from loopwright.nests.unroll import clone, crossing_branches, has_loops, last_multiple, local_variables, read_once, repeats
+from loopwright.nests.elements import reuse
+from loopwright.nests.rewriting.unroll import clone, crossing_branches, has_loops, last_multiple, local_variables, read_once, repeats
+from loopwright.nests.steps.jam import jam
 from loopwright.passes.alignment import first_access, first_on_line
 from loopwright.passes.partial_totals import in_parts
 from loopwright.targets.target import Target

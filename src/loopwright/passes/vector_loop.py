@@ -13,11 +13,11 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Forms
 from loopwright.ir.function import NONE, Function, Instr, Loop
 from loopwright.ir.loops import IS_LOOP
-from loopwright.nests.ahead import BLOCK
-from loopwright.nests.leaving import Leaving
-from loopwright.nests.operations import asking, steps
-from loopwright.nests.room import settle
-from loopwright.nests.unroll import clone, last_multiple, read_once
+from loopwright.nests.analysis.operations import asking, steps
+from loopwright.nests.analysis.room import settle
+from loopwright.nests.idioms.ahead import BLOCK
+from loopwright.nests.idioms.leaving import Leaving
+from loopwright.nests.rewriting.unroll import clone, last_multiple, read_once
 from loopwright.passes.memory import array_of
 from loopwright.passes.passed_over import in_groups, vectors_a_step
 from loopwright.targets.target import Target

@@ -10,7 +10,7 @@ The body is as it was for one index. What differs by lane (``vectors/divergence.
 that differs by lane becomes masks (``vectors/predication.py``). A vector has as many lanes as the widest element in the loop leaves room for. An accumulator
 has a total in each lane, which are combined behind the loop. On machines without vectors the loop stays as it is.
 
-Of a loop that lanes may leave, vectors go as far as none of them does, and the loop as it is goes on from there (``nests/leaving.py``).
+Of a loop that lanes may leave, vectors go as far as none of them does, and the loop as it is goes on from there (``nests/idioms/leaving.py``).
 
 A loop that counts down has its lanes in the order of memory as well: the first is the last index of a step. What it leaves over is done index by index.
 """
@@ -22,10 +22,10 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Loop
 from loopwright.ir.loops import IS_LOOP, has_lanes
-from loopwright.nests.ahead import divided
-from loopwright.nests.leaving import Leaving, exits
-from loopwright.nests.operations import asking, has
-from loopwright.nests.unroll import clone, crossing_branches, read_once, written_first
+from loopwright.nests.analysis.operations import asking, has
+from loopwright.nests.idioms.ahead import divided
+from loopwright.nests.idioms.leaving import Leaving, exits
+from loopwright.nests.rewriting.unroll import clone, crossing_branches, read_once, written_first
 from loopwright.passes import lower_products
 from loopwright.passes.short_rows import Places, Rows, in_powers, rereads
 from loopwright.passes.vector_loop import USUAL, WORDS, VectorLoop, buffers, least

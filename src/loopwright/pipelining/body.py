@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
-from loopwright.nests.dependence import ANTI, FLOW, Dependence
-from loopwright.nests.graph import FORWARDING, Edge, Graph, Node
-from loopwright.nests.jam import Refusal
-from loopwright.nests.nest import Nest, NestLoop
+from loopwright.nests.analysis.dependence import ANTI, FLOW, Dependence
+from loopwright.nests.analysis.graph import FORWARDING, Edge, Graph, Node
+from loopwright.nests.analysis.nest import Nest, NestLoop
+from loopwright.nests.steps.jam import Refusal
 from loopwright.targets.core import Core
 from loopwright.types import I64
 

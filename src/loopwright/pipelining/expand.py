@@ -21,8 +21,8 @@ from __future__ import annotations
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
-from loopwright.nests.graph import Graph
-from loopwright.nests.unroll import read_once
+from loopwright.nests.analysis.graph import Graph
+from loopwright.nests.rewriting.unroll import read_once
 from loopwright.pipelining.body import Body, Operand
 from loopwright.pipelining.schedule import Schedule
 from loopwright.pipelining.steady import kernel_order

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from loopwright.nests.graph import Edge, Graph, least_interval, resource_bound, too_long
+from loopwright.nests.analysis.graph import Edge, Graph, least_interval, resource_bound, too_long
 from loopwright.pipelining.places import Places
 from loopwright.pipelining.schedule import Schedule, outer_distance
 from loopwright.pipelining.slack import by_slack

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from loopwright.ir.function import Function, Instr
-from loopwright.nests import apart
-from loopwright.nests.dependence import Dependence, dependences, too_many
-from loopwright.nests.graph import Graph
-from loopwright.nests.jam import Refusal
-from loopwright.nests.nest import Nest, NestLoop, nests
-from loopwright.nests.unroll import clone
+from loopwright.nests.analysis.dependence import Dependence, dependences, too_many
+from loopwright.nests.analysis.graph import Graph
+from loopwright.nests.analysis.nest import Nest, NestLoop, nests
+from loopwright.nests.rewriting import apart
+from loopwright.nests.rewriting.unroll import clone
+from loopwright.nests.steps.jam import Refusal
 from loopwright.pipelining.body import Body, body_graph, read_body
 from loopwright.pipelining.expand import expand, rotation
 from loopwright.pipelining.modulo import interval_bound, modulo_schedule
@@ -88,7 +88,7 @@ def overlap(f: Function, core: Core) -> list[Report]:
 def pipeline(f: Function, nest: Nest, loop: NestLoop, core: Core, found: list[Dependence], interval: int = 1, gain: bool = False) -> Report:
     """Overlap the iterations of an innermost loop. Bit for bit the same is computed.
 
-    Distinct arrays are taken not to overlap, as by the dependences: who calls asks in front of the nest (``nests/apart.py``).
+    Distinct arrays are taken not to overlap, as by the dependences: who calls asks in front of the nest (``nests/rewriting/apart.py``).
 
     Args:
         f: the function, which is changed: what is in front of the loop stays where it is, and the nest describes that still.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 from typing import Final
 
-from loopwright.nests.graph import Edge, Graph
+from loopwright.nests.analysis.graph import Edge, Graph
 from loopwright.targets.core import Core
 
 __all__ = ["Places"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from loopwright.nests.graph import Edge, Graph
+from loopwright.nests.analysis.graph import Edge, Graph
 from loopwright.targets.core import Core
 
 __all__ = ["DEPENDENCE", "ISSUE", "SHAPE", "UNIT", "Schedule", "Violation", "busy", "check", "lifetimes", "live", "outer_distance", "table"]

@@ -15,7 +15,7 @@ from loopwright.errors import LoopwrightError
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
 from loopwright.ir.memory_model import byte_range
-from loopwright.nests.nest import Nest
+from loopwright.nests.analysis.nest import Nest
 from loopwright.pipelining.body import Body
 from loopwright.pipelining.machines import Cache, Machine
 from loopwright.pipelining.walks import Step

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from loopwright.nests.graph import Edge, Graph
+from loopwright.nests.analysis.graph import Edge, Graph
 from loopwright.pipelining.schedule import Schedule, outer_distance
 from loopwright.targets.core import Core
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from loopwright.errors import ScheduleError
 from loopwright.ir.schedule import Step
-from loopwright.nests.dependence import dependences
-from loopwright.nests.jam import Refusal
-from loopwright.nests.nest import Nest, NestLoop
+from loopwright.nests.analysis.dependence import dependences
+from loopwright.nests.analysis.nest import Nest, NestLoop
 from loopwright.nests.schedule import Row, loop_of, refuse
+from loopwright.nests.steps.jam import Refusal
 from loopwright.pipelining.pipeline import pipeline
 from loopwright.targets.target import Target
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from loopwright.nests.graph import Graph, jammed
+from loopwright.nests.analysis.graph import Graph, jammed
 from loopwright.pipelining.schedule import Schedule
 from loopwright.pipelining.steady import ranks
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from loopwright.errors import LoopwrightError
-from loopwright.nests.graph import Edge, Graph
+from loopwright.nests.analysis.graph import Edge, Graph
 
 __all__ = ["NONE", "OrderError", "circuits_bound", "components", "confined", "longest", "outer_shifts", "shifted"]
 

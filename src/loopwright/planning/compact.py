@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import Any
 
 from loopwright.errors import InternalError
-from loopwright.nests.graph import Edge, Graph
+from loopwright.nests.analysis.graph import Edge, Graph
 from loopwright.pipelining.schedule import Schedule, check, live
 from loopwright.planning.circuits import Matrix, confined, longest
 from loopwright.planning.encoding import DIRECT, Encoding, available

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from loopwright.nests.graph import Graph, jammed, resource_bound
+from loopwright.nests.analysis.graph import Graph, jammed, resource_bound
 from loopwright.pipelining.schedule import Schedule
 from loopwright.planning.circuits import OrderError, circuits_bound
 from loopwright.planning.compact import compact

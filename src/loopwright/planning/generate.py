@@ -27,7 +27,7 @@ import random
 from dataclasses import dataclass
 from typing import Final
 
-from loopwright.nests.graph import Edge, Graph, Node, jammed
+from loopwright.nests.analysis.graph import Edge, Graph, Node, jammed
 from loopwright.targets.core import Core
 
 __all__ = ["CORE", "DENSE", "LONG", "PLAIN", "Circuits", "body", "cell"]

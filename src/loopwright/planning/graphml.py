@@ -11,7 +11,7 @@ from typing import Final
 from xml.etree import ElementTree
 
 from loopwright.errors import LoopwrightError
-from loopwright.nests.graph import Edge, Graph, Node
+from loopwright.nests.analysis.graph import Edge, Graph, Node
 from loopwright.targets.core import Core
 
 __all__ = ["GraphError", "read"]

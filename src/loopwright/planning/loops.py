@@ -5,9 +5,9 @@ from __future__ import annotations
 from loopwright.corpus import collections, files
 from loopwright.ir.function import Function
 from loopwright.ir.parse import parse
-from loopwright.nests.dependence import dependences, too_many
-from loopwright.nests.graph import Graph, graph_of
-from loopwright.nests.nest import nests
+from loopwright.nests.analysis.dependence import dependences, too_many
+from loopwright.nests.analysis.graph import Graph, graph_of
+from loopwright.nests.analysis.nest import nests
 from loopwright.targets.core import Core
 
 __all__ = ["of_corpus", "of_function"]

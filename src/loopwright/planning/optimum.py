@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import Final
 
 from loopwright.errors import InternalError
-from loopwright.nests.graph import Edge, Graph, resource_bound
+from loopwright.nests.analysis.graph import Edge, Graph, resource_bound
 from loopwright.pipelining.schedule import Schedule, check
 from loopwright.planning.circuits import circuits_bound, components, confined, longest, outer_shifts, shifted
 from loopwright.planning.encoding import DEFAULT, Encoding, available

@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import Any
 
 from loopwright.errors import InternalError
-from loopwright.nests.graph import Edge, Node
+from loopwright.nests.analysis.graph import Edge, Node
 from loopwright.planning.encoding import Encoding
 from loopwright.targets.core import Core
 

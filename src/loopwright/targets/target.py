@@ -604,7 +604,7 @@ class Target:
         jumps_to_calls: it has rules for calls that leave the function.
         frame_pointer: the register that points to such frames, or -1.
         expanded: the operations, by code, that the pass ``expand`` asks ``expand`` about.
-        known_operations: what has been found of operations on lanes (``nests/operations.py``).
+        known_operations: what has been found of operations on lanes (``nests/analysis/operations.py``).
     """
 
     name: str = ""

@@ -2,7 +2,7 @@
 
 ``if c: y[k] = v; k += 1`` puts the values of the lanes for which the condition holds next to each other. Of a vector they are moved to the front (``compress``) and stored as a whole
 behind those of the vectors before, and the index goes on by as many as there were. A whole vector is more than may be written, because what is behind the last one belongs to the user, unless
-it is known that as many are still to come, which overwrite it (``nests/ahead.py``). Elsewhere, where stores under a mask are slow, it goes to a buffer on the stack first, which is emptied by whole vectors whenever it is
+it is known that as many are still to come, which overwrite it (``nests/idioms/ahead.py``). Elsewhere, where stores under a mask are slow, it goes to a buffer on the stack first, which is emptied by whole vectors whenever it is
 full, and at the end. ``if c: v = x[k]; k += 1`` loads as many as there are lanes, and deals them out (``expand``). How lanes are moved is ``vectors/packing.py``'s. (Polychroniou, Raghavan and Ross, *Rethinking SIMD Vectorization for In-Memory Databases*, SIGMOD 2015, section 3, have both, and the buffer in section 5.)
 """
 

@@ -13,7 +13,7 @@ steps, behind each of which the lanes are added to the variable.
 
 A total of f32 that numbers of f16 are added to is one, too, where a machine has those in vectors: two of them to a lane.
 
-Products of bytes are added up as bytes, four to a 32-bit lane, where the machine does that in fewer instructions than with bytes made 16 bits wide (``nests/room.py``). Nothing
+Products of bytes are added up as bytes, four to a 32-bit lane, where the machine does that in fewer instructions than with bytes made 16 bits wide (``nests/analysis/room.py``). Nothing
 saturates on the way: VPMADDUBSW, whose sums of two do, is not what they are made of.
 
 (VPSADBW, VPMADDWD, VPDPBUSD: Intel SDM volume 2. UADDLP, SDOT: Arm ARM, C7.2.)
