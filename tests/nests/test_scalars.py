@@ -12,7 +12,7 @@ from loopwright.ir.brackets import match
 from loopwright.ir.loops import IS_LOOP
 from loopwright.ir.parse import parse
 from loopwright.nests.analysis.nest import nest_of, nests
-from loopwright.nests.analysis.scalars import CARRIED, PRIVATE, REDUCTION, scalars
+from loopwright.nests.analysis.scalars import CARRIED, HANDED, PRIVATE, REDUCTION, scalars
 
 
 def kinds(body: str, variables: str = "var %s: f64") -> dict[tuple[str, str], Any]:
@@ -73,9 +73,31 @@ def test_update_by_way_of_a_register() -> None:
     {}
   end"""
     assert kinds(text.format("%s = copy.f64 %t")) == {("i", "s"): (REDUCTION, "min")}
-    assert kinds(text.format("%s = copy.f64 %v")) == {("i", "s"): (CARRIED, "")}
+    assert kinds(text.format("%s = copy.f64 %v")) == {("i", "s"): (HANDED, "")}
     assert kinds(text.format("store.f64 %t, x[%i, 1]\n    %s = copy.f64 %t")) == {("i", "s"): (CARRIED, "")}
     assert kinds(text.format("%s = copy.f64 %t\n    store.f64 %t, x[%i, 1]")) == {("i", "s"): (CARRIED, "")}
+
+
+def test_what_is_handed_on() -> None:
+    """Copied once, at the end, from what is made once, without it and in front of what reads it; from another that is, too."""
+    text = """
+  %i = for 0, %x.n0, 1
+    %v = load.f64 x[%i, 0]
+    %t = add.f64 %s, %v
+    store.f64 %t, x[%i, 1]
+    {}
+  end"""
+    carried, handed = {("i", "s"): (CARRIED, "")}, {("i", "s"): (HANDED, "")}
+    assert kinds(text.format("%s = copy.f64 %v")) == handed
+    assert kinds(text.format("%s = copy.f64 %t")) == carried
+    assert kinds(text.format("%w = load.f64 x[%i, 2]\n    %s = copy.f64 %w")) == carried
+    assert kinds(text.format("%s = copy.f64 1.0")) == carried
+    assert kinds(text.format("%s = copy.f64 %v\n    store.f64 %s, x[%i, 2]")) == carried
+    assert kinds(text.format("if %c\n      %s = copy.f64 %v\n    end")) == carried
+    two = "var %s: f64\n  var %r: f64"
+    assert kinds(text.format("%s = copy.f64 %r\n    %r = copy.f64 %v"), two) == {("i", "s"): (HANDED, ""), ("i", "r"): (HANDED, "")}
+    assert kinds(text.format("%s = copy.f64 %r\n    %r = copy.f64 %t"), two) == {("i", "s"): (CARRIED, ""), ("i", "r"): (HANDED, "")}
+    assert kinds(text.format("%r = copy.f64 %v\n    %s = copy.f64 %r"), two) == {("i", "s"): (CARRIED, ""), ("i", "r"): (PRIVATE, "")}
 
 
 def test_arms() -> None:

@@ -129,7 +129,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     _add(done, products_apart.run(f, target, apart_before, as_written))
     _add(done, turned.run(f, target, apart_before))
     apart_before |= previous.run(f, target)
-    _add(done, handed_on.run(f, target, as_written))
+    handed_on.run(f)
     _add(done, unswitched.run(f, target, as_written))
     found = nests(f)
     written = f.code

@@ -164,11 +164,13 @@ class VectorLoop:
         if self.carried is not None:
             made.counters = self.carried.counters
             made.sums = self.carried.sums
+            made.handed = self.carried.handed
             made.buffered = buffers(target)
             made.ample = ample
             made.skips = blocks
             made.begin_counting()
             made.begin_running()
+            made.begin_handed()
         made.begin_totals(self.narrow)
         return made
 
@@ -200,6 +202,7 @@ class VectorLoop:
         if self.carried is not None:
             made.end_counting()
             made.end_running()
+            made.end_handed(NONE if self.whole else made.scalar(ops.SUB, self.hi, self.lo))
         self.combine(absorbed)
         return self.stop
 

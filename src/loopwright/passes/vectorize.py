@@ -37,6 +37,7 @@ from loopwright.vectors.bitmaps import bit_accesses
 from loopwright.vectors.carried import Carried, carried_by
 from loopwright.vectors.compaction import room
 from loopwright.vectors.divergence import WIDTHS, Divergence
+from loopwright.vectors.handed import find_readers, last_found
 from loopwright.vectors.interleaving import stores_some
 from loopwright.vectors.outer_totals import move_out
 from loopwright.vectors.regions import Bracket, Leaf, part, tree
@@ -90,7 +91,13 @@ def run(f: Function, target: Target) -> None:
             # (What each step writes before it reads it is only named elsewhere as well, as in another version of the loop.)
             carried -= set(written_first(f, code[position + 1 : end]))
         found = carried_by(f, root, leaves, carried) if carried else None
-        shapes = Divergence(f, target, root, leaves, outside) if found is None else Divergence(f, target, root, leaves, outside, found.counters, found.sums)
+        if found is not None and found.handed:
+            find_readers(f, position, end, found.handed)
+        shapes = (
+            Divergence(f, target, root, leaves, outside)
+            if found is None
+            else Divergence(f, target, root, leaves, outside, found.counters, [*found.sums, *found.handed])
+        )
         _find_bits(f, target, shapes, leaves)
         regular, ordered = _survey(f, target, shapes, leaves, root)
         if ordered or (carried and (found is None or not _carries(f, target, shapes, found))):
@@ -110,6 +117,7 @@ def run(f: Function, target: Target) -> None:
             target.scalar_remainders
             or not regular
             or instr.loop.whole
+            or (found is not None and not last_found(f, found.handed, _lanes(target, shapes), asking(target)))
             or f.const_values[~instr.args[2]] < 0
             or (within is not None and _scraps(f, target, shapes, leaves))
         ):

@@ -13,8 +13,8 @@ from loopwright.ir.function import NONE, Function, Instr
 from loopwright.types import BOOL, I64, U8, U64, UNSIGNED, VOID, Type, vector_of
 from loopwright.vectors.accesses import ALONG, lay
 from loopwright.vectors.divergence import VARYING, Divergence
+from loopwright.vectors.handed import HandedOn
 from loopwright.vectors.regions import Bracket, Leaf
-from loopwright.vectors.running import RunningSums
 from loopwright.vectors.tables import Asked
 
 __all__ = ["BitAccess", "Bitmaps", "bit_accesses"]
@@ -285,7 +285,7 @@ def _apart(reader: _Reader) -> set[int]:
         apart.update(more)
 
 
-class Bitmaps(RunningSums):
+class Bitmaps(HandedOn):
     """What is emitted for accesses to bits.
 
     Attributes:

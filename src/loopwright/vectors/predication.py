@@ -72,6 +72,8 @@ class Predication(Values):
                     self.branch(item)
                 else:
                     self.instruction(item.instr)
+                    if item.instr.dst in self.handing:
+                        self.hand_on(item.instr.dst)
             else:
                 self.line = item.opener.line
                 self.bracket(item)

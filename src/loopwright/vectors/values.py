@@ -88,6 +88,8 @@ class Values(Bitmaps):
             return total
         if register in self.sums:
             return self.sums[register].value
+        if register in self.handed:
+            return self.handed[register].value
         if self.shapes.held(register):
             known = self.env.get(register)
             # (What is read before it is written is anything.)
@@ -140,6 +142,9 @@ class Values(Bitmaps):
             self.advance(instr.dst)
         elif instr.dst in self.sums:
             self.run_on(instr.dst)
+        elif instr.dst in self.handed:
+            # (It is, since what it is given was made.)
+            return
         elif op is ops.LOAD and self.shapes.of(instr.dst) == UNIFORM and self.mask != self.all:
             self.guarded(instr)
         elif op is ops.LOAD and self.shapes.of(instr.dst) == VARYING and instr.dst not in self.totals:

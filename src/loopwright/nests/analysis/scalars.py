@@ -15,14 +15,17 @@ from loopwright.ir.half_floats import is_half
 from loopwright.ir.loops import IS_LOOP
 from loopwright.ir.ops import Op
 from loopwright.nests.analysis.nest import Nest, NestLoop
+from loopwright.vectors.handed import handed
 
-__all__ = ["CARRIED", "PRIVATE", "REDUCTION", "Scalar", "any_order", "scalars"]
+__all__ = ["CARRIED", "HANDED", "PRIVATE", "REDUCTION", "Scalar", "any_order", "scalars"]
 
 #: Each iteration writes it before it reads it.
 PRIVATE: Final = "private"
 #: It is only changed by updates with one operation, and not read otherwise in the loop.
 REDUCTION: Final = "reduction"
-#: An iteration may read what an earlier one has left.
+#: An iteration reads what earlier ones have given it, which they make without it (``vectors/handed.py``).
+HANDED: Final = "handed on"
+#: An iteration may read what an earlier one has left, otherwise.
 CARRIED: Final = "carried"
 
 
@@ -32,7 +35,7 @@ class Scalar:
     Attributes:
         variable: its register.
         loop: the loop.
-        kind: PRIVATE, REDUCTION or CARRIED.
+        kind: PRIVATE, REDUCTION, HANDED or CARRIED.
         op: the operation of a reduction, or None. Subtractions are updates of a sum.
         line: the user's line of the first write.
     """
@@ -92,10 +95,22 @@ def scalars(nest: Nest) -> list[Scalar]:
                 first[dst] = f.code[k].line
         candidates = [variable for variable in sorted(first) if variable in exposed[loop.number]]
         updates = _reductions(nest, loop, candidates)
+        others = {variable for variable in candidates if variable not in updates}
+        moved = handed(f, _body(f, loop), others) if others else {}
         for variable in sorted(first):
             op = updates.get(variable)
-            kind = PRIVATE if variable not in exposed[loop.number] else REDUCTION if op is not None else CARRIED
+            kind = PRIVATE if variable not in exposed[loop.number] else REDUCTION if op is not None else HANDED if variable in moved else CARRIED
             found.append(Scalar(variable, loop, kind, op, first[variable]))
+    return found
+
+
+def _body(f: Function, loop: NestLoop) -> list[tuple[Instr, bool]]:
+    """The instructions of a loop, and whether each is in no bracket but the loop's."""
+    found: list[tuple[Instr, bool]] = []
+    depth = 0
+    for instr in f.code[loop.head + 1 : loop.end]:
+        depth += int(instr.op.opens) - int(instr.op.closes)
+        found.append((instr, not depth))
     return found
 
 

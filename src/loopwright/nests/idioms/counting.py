@@ -14,11 +14,11 @@ from loopwright.ir.loops import IS_LOOP
 from loopwright.nests.analysis.dependence import dependences
 from loopwright.nests.analysis.nest import Nest, NestLoop, nest_of, nests
 from loopwright.nests.analysis.operations import asking
-from loopwright.nests.analysis.scalars import PRIVATE, REDUCTION, Scalar, any_order, scalars
+from loopwright.nests.analysis.scalars import HANDED, PRIVATE, REDUCTION, Scalar, any_order, scalars
 from loopwright.nests.idioms.leaving import exits
 from loopwright.nests.idioms.running_sums import in_place
 from loopwright.nests.rewriting.apart import as_written, pairs, versioned
-from loopwright.nests.steps.lanes import free, in_lanes, mark
+from loopwright.nests.steps.lanes import free, in_lanes, mark, moved
 from loopwright.targets.target import Target
 from loopwright.types import I64
 from loopwright.vectors.carried import Carried, carried_by
@@ -183,7 +183,7 @@ def _fitting(f: Function, target: Target, head: int, end: int, found: Carried) -
     alone = nest_of(f, loop.head, loop.end)
     # (Of short loops the dependences are not known here.)
     possible = in_lanes(nest, loop, target) or in_lanes(nest, loop, target, True)
-    fits = loop.long() and possible and _carries(f, nest, loop, variables, found) and free(alone.loops[0], dependences(alone, True))
+    fits = loop.long() and possible and _carries(f, target, nest, loop, variables, found) and free(alone.loops[0], dependences(alone, True))
     asked = [(a, b, False) for a, b, _ in pairs(nest) if _together(nest, loop, a, b)]
     f.code = code
     return (nest, loop, variables, asked) if fits and len(asked) <= MOST_PAIRS else None
@@ -214,12 +214,15 @@ def _together(nest: Nest, loop: NestLoop, a: int, b: int) -> bool:
     return a in used and b in used
 
 
-def _carries(f: Function, nest: Nest, loop: NestLoop, variables: list[Scalar], found: Carried) -> bool:
-    """Whether variables carry totals at most, counters and running sums."""
+def _carries(f: Function, target: Target, nest: Nest, loop: NestLoop, variables: list[Scalar], found: Carried) -> bool:
+    """Whether variables carry totals at most, counters, running sums and what is handed on."""
     for scalar in variables:
         if scalar.kind == PRIVATE:
             first, last = nest.mentions[scalar.variable]
             if first < loop.head or last > loop.end:
+                return False
+        elif scalar.kind == HANDED:
+            if not moved(f, target, scalar.variable):
                 return False
         elif scalar.kind != REDUCTION or (scalar.variable not in found.counters and scalar.variable not in found.sums and not any_order(f, scalar)):
             return False

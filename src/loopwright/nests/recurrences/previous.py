@@ -24,7 +24,7 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.nests.analysis.nest import Nest, NestLoop, nests
-from loopwright.nests.analysis.scalars import CARRIED, PRIVATE, REDUCTION, any_order, scalars
+from loopwright.nests.analysis.scalars import CARRIED, HANDED, PRIVATE, REDUCTION, any_order, scalars
 from loopwright.nests.branches.choices import numbers
 from loopwright.nests.branches.conversion import LONG, converted
 from loopwright.nests.rewriting.apart import as_written, pairs, rewritten
@@ -111,7 +111,7 @@ def own_and_handed(nest: Nest, loop: NestLoop) -> tuple[list[int], list[int]] | 
     carried: list[int] = []
     private: list[int] = []
     for scalar in scalars(nest):
-        if scalar.loop is loop and scalar.kind == CARRIED:
+        if scalar.loop is loop and scalar.kind in (CARRIED, HANDED):
             carried.append(scalar.variable)
         elif scalar.loop is loop and scalar.kind == PRIVATE:
             first, last = nest.mentions[scalar.variable]

@@ -38,7 +38,7 @@ from loopwright.ir.function import NONE, Array, Function, Instr
 from loopwright.nests.analysis.dependence import Dependence, dependences, too_many
 from loopwright.nests.analysis.graph import graph_of, recurrence_bound
 from loopwright.nests.analysis.nest import Nest, NestLoop
-from loopwright.nests.analysis.scalars import Scalar, any_order, scalars
+from loopwright.nests.analysis.scalars import HANDED, PRIVATE, Scalar, any_order, scalars
 from loopwright.nests.branches.conversion import LONG
 from loopwright.nests.idioms.counting import takes_lanes
 from loopwright.nests.rewriting.code import Code
@@ -151,9 +151,12 @@ def _long(instr: Instr) -> bool:
 
 
 def _handed_on(nest: Nest, loop: NestLoop) -> set[int]:
-    """The variables that a loop hands on to its next iteration, but for totals in any order."""
+    """The variables that a loop hands on to its next iteration, but for totals in any order; none where lanes have all of them from their neighbours."""
     f = nest.f
-    free = set(own_variables(nest, loop)).union([scalar.variable for scalar in scalars(nest) if scalar.loop is loop and any_order(f, scalar)])
+    own = [scalar for scalar in scalars(nest) if scalar.loop is loop]
+    free = set(own_variables(nest, loop)).union([scalar.variable for scalar in own if any_order(f, scalar)])
+    if all(scalar.kind in (HANDED, PRIVATE) or scalar.variable in free for scalar in own):
+        free.update([scalar.variable for scalar in own if scalar.kind == HANDED])
     return {instr.dst for instr in f.code[loop.head + 1 : loop.end] if instr.dst >= 0 and f.variable[instr.dst]} - free
 
 

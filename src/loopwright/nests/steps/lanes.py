@@ -19,7 +19,7 @@ from loopwright.nests.analysis.dependence import FLOW, Dependence
 from loopwright.nests.analysis.nest import Access, Nest, NestLoop
 from loopwright.nests.analysis.operations import DIVISIONS, MOST_RARELY, MOST_STEPS, asking, gains, has
 from loopwright.nests.analysis.room import settle
-from loopwright.nests.analysis.scalars import CARRIED, REDUCTION, Scalar, any_order
+from loopwright.nests.analysis.scalars import CARRIED, HANDED, REDUCTION, Scalar, any_order
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I32, I64, PTR, U32, VOID, Type, mask_of, vector_of
 from loopwright.vectors.divergence import IN_PAIRS, WIDTHS, room_for, width_of
@@ -77,7 +77,7 @@ def adjacent(nest: Nest, variables: list[Scalar], target: Target, apart: bool = 
         if loop.step in ((1,) if apart else (1, -1))
         and loop.long()
         and _along(nest, loop, apart)
-        and _scalars(nest, loop, variables)
+        and _scalars(nest, loop, variables, target)
         and _Body(nest, loop, target, apart, _added_up(loop, variables)).possible()
     ]
 
@@ -94,7 +94,13 @@ def strided(nest: Nest, variables: list[Scalar], target: Target, beside: list[Ne
     """
     chosen = []
     for loop in reversed(nest.loops):
-        if loop.step != 1 or loop in beside or not loop.long() or any(other.parent is loop for other in nest.loops) or not _scalars(nest, loop, variables):
+        if (
+            loop.step != 1
+            or loop in beside
+            or not loop.long()
+            or any(other.parent is loop for other in nest.loops)
+            or not _scalars(nest, loop, variables, target)
+        ):
             continue
         body = _Body(nest, loop, target, False, _added_up(loop, variables), True)
         if body.possible() and not (body.crossing and (found is None or not independent(loop, found))):
@@ -288,14 +294,18 @@ def found_anew(nest: Nest, loop: NestLoop) -> bool:
     return len(forms) < 2 or any(differs(nest, around, value) for form in forms for value in form.terms)
 
 
-def _scalars(nest: Nest, loop: NestLoop, variables: list[Scalar]) -> bool:
-    """Whether variables carry nothing but totals that may be added up in any order."""
+def _scalars(nest: Nest, loop: NestLoop, variables: list[Scalar], target: Target) -> bool:
+    """Whether variables carry nothing but totals that may be added up in any order, and what is handed on."""
     f = nest.f
     for scalar in variables:
         if scalar.loop is not loop:
             continue
         if scalar.kind == CARRIED:
             return False
+        if scalar.kind == HANDED:
+            if loop.step != 1 or not moved(f, target, scalar.variable):
+                return False
+            continue
         if scalar.kind == REDUCTION:
             if not any_order(f, scalar):
                 return False
@@ -304,6 +314,14 @@ def _scalars(nest: Nest, loop: NestLoop, variables: list[Scalar]) -> bool:
             if first < loop.head or last > loop.end:
                 return False
     return True
+
+
+def moved(f: Function, target: Target, variable: int) -> bool:
+    """Whether a machine moves vectors of what a variable holds by a lane, however many lanes there are."""
+    type_ = f.types[variable]
+    return all(
+        has(target, ops.SLIDE, vector_of(type_, target.vector_bits // bits)) for bits in (8, 16, 32, 64) if bits >= type_.bits and target.vector_bits > bits
+    )
 
 
 class _Apart:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr
 from loopwright.nests.analysis.nest import Nest, NestLoop
-from loopwright.nests.analysis.scalars import CARRIED, REDUCTION, Scalar, any_order
+from loopwright.nests.analysis.scalars import CARRIED, HANDED, REDUCTION, Scalar, any_order
 from loopwright.nests.rewriting.unroll import clone, read_once
 from loopwright.nests.steps.jam import begin_parts, combine, stop_of
 from loopwright.types import I64, VOID
@@ -31,7 +31,7 @@ def totals(nest: Nest, loop: NestLoop, variables: list[Scalar]) -> list[Scalar]:
     if not loop.step or any(code[k].op.effect == ops.CONTROL for k in range(loop.head + 1, loop.end)):
         return []
     own = [scalar for scalar in variables if scalar.loop is loop]
-    if any(scalar.kind == CARRIED for scalar in own):
+    if any(scalar.kind in (CARRIED, HANDED) for scalar in own):
         return []
     found = [scalar for scalar in own if scalar.kind == REDUCTION]
     return found if all(any_order(nest.f, scalar) for scalar in found) else []

@@ -7,7 +7,7 @@ from loopwright.ir.affine import Form
 from loopwright.ir.function import Instr
 from loopwright.nests.analysis.dependence import Dependence
 from loopwright.nests.analysis.nest import Access, Nest, NestLoop
-from loopwright.nests.analysis.scalars import CARRIED, REDUCTION, Scalar, any_order
+from loopwright.nests.analysis.scalars import CARRIED, HANDED, REDUCTION, Scalar, any_order
 from loopwright.nests.steps.jam import Refusal
 from loopwright.nests.steps.lanes import adjacent, free, looked_up
 from loopwright.targets.target import Target
@@ -76,6 +76,8 @@ def _scalars(nest: Nest, loop: NestLoop, variables: list[Scalar]) -> Refusal | N
         name = f.names[scalar.variable] or "a variable"
         if scalar.kind == CARRIED:
             return Refusal(f"an iteration of {nest.name(loop)} reads what the one before has left in {name}", scalar.line)
+        if scalar.kind == HANDED:
+            continue
         if scalar.kind == REDUCTION:
             if not any_order(f, scalar):
                 return Refusal(f"the total {name} would be added up in another order, which rounds differently", scalar.line)
