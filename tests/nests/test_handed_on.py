@@ -73,6 +73,10 @@ LOOPS = {
         "w = n // 5\n    left = b[1]\n    for r in range(5):\n        for j in range(w - 1):\n            here = a[r * w + j]\n            a[r * w + j] = left - here + a[r * w + j + 1]\n            left = here\n    b[0] += left",
         None,
     ),
+    "looked up by a remainder": (
+        "w = n // 7\n    for r in range(7):\n        left = b[0]\n        for j in range(w):\n            here = b[(w + j) % 3 + 1]\n            a[r * w + j] = left + 1\n            left = here",
+        None,
+    ),
     "beside a total and a counter": (
         "left = b[0]\n    k = 0\n    t = a[0]\n    for i in range(n - 1):\n        here = a[i]\n        a[i] = left + here * a[i + 1]\n        if here > 4:\n            b[k] = here\n            k += 1\n        left = here\n    b[0] = left",
         None,

@@ -188,10 +188,10 @@ class HandedOn(RunningSums):
             self.out.append(Instr(ops.COPY, type_, carry, [made], 0, self.line))
 
     def end_handed(self, count: int) -> None:
-        """Behind the loop: what the last iterations leave; ``count`` is how many there were, or NONE if all vectors are whole."""
+        """Behind the loop: what the last iterations leave; ``count`` is how many there were, or NONE if all vectors are whole, and the loop goes on index by index."""
         f = self.f
         for one in self.handed.values():
-            if not one.behind:
+            if count != NONE and not one.behind:
                 continue
             type_ = f.types[one.carry]
             if count == NONE:
