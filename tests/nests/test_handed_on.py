@@ -74,7 +74,7 @@ LOOPS = {
         None,
     ),
     "looked up by a remainder": (
-        "w = n // 7\n    for r in range(7):\n        left = b[0]\n        for j in range(w):\n            here = b[(w + j) % 3 + 1]\n            a[r * w + j] = left + 1\n            left = here",
+        "w = n // 7\n    for r in range(7):\n        left = b[0]\n        for j in range(w):\n            here = a[(w + j) % 3]\n            a[r + j] = left + 1\n            left = here",
         None,
     ),
     "beside a total and a counter": (
