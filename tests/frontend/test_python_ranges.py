@@ -189,6 +189,49 @@ def test_many_instructions_are_made_once() -> None:
     check(total, whole(100), whole(100))
 
 
+PLACES = """
+def f(u, v):
+    top = len(u) - 60
+    best = v[0] + 100
+    at = 0
+    turn = 1
+    for p in range(-3, 9):
+        for q in range(12):
+            if top + p < -2:
+                continue
+            s = u[0] - u[0]
+            for k in range(12):
+                s += abs(u[p + q + k + 3] - v[k])
+            if s < best:
+                best = s
+                at = p
+                turn = q
+    u[0] = at
+    u[1] = turn * 2 - at
+    v[0] = best
+"""
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.float64, np.float32])
+def test_the_number_with_which_something_is_best_is_kept(dtype: Any) -> None:
+    """What a loop's number is copied to is of no type, as the number, and takes that of what it meets."""
+    # (Those over q and k, for each p.)
+    assert loops(PLACES, whole(60, dtype=dtype), whole(60, dtype=dtype)) == 24
+    check(PLACES, whole(60, dtype=dtype), whole(60, dtype=dtype))
+    # (It is a Python number where that is asked for: the loop is unrolled.)
+    asked = PLACES.replace("u[1] = turn * 2 - at", "u[1] = weights[3]").replace("turn = q", "turn = q\n                s += weights[turn]")
+    assert loops(asked, whole(60, dtype=dtype), whole(60, dtype=dtype)) < 24
+    check(asked, whole(60, dtype=dtype), whole(60, dtype=dtype))
+
+
+def test_a_number_that_is_copied_has_to_fit() -> None:
+    """A number of a loop at run time that a narrow type does not hold: it is told as where the loop is unrolled."""
+    source = PLACES.replace("range(12):\n            if", "range(120, 132):\n            if").replace("p + q + k + 3", "p + q + k - 117")
+    with pytest.raises(KernelTypeError, match="does not fit in i8"):
+        kernel(source).compile(whole(60, dtype=np.int8), whole(60, dtype=np.int8))
+    check(source, whole(60, dtype=np.int16), whole(60, dtype=np.int16))
+
+
 def test_a_loop_of_run_time_that_does_not_run_in_the_last_iteration_around_it() -> None:
     source = "def f(u, v):\n    for i in range(12):\n        for j in range(11):\n            s = v[j]\n            for k in range(i, 11):\n                s += u[k] * v[k]\n            u[j] = s % 1000\n"
     check(source, whole(20), whole(20))

@@ -229,6 +229,60 @@ def test_what_is_kept_at_a_bound_is_no_search() -> None:
     assert text.count("select") == 2 and "if" not in text
 
 
+SEARCH = """
+def f(a, b):
+    for i in range(a.shape[0]):
+        best = a[i] - a[i]
+        at = i
+        for r in range(FIRST, a.shape[0]):
+            t = a[r] * a[i]
+            if t < best:
+                best = t
+                at = r
+        b[i] = best
+        b[a.shape[0] + i] = T(at)
+"""
+
+
+@pytest.mark.parametrize(
+    ("compare", "first"), [("t < best", "i"), ("t > best", "i"), ("best < t", "i"), ("best > t", "i + 1"), ("t <= best", "i"), ("not t > best", "i")]
+)
+@pytest.mark.parametrize("element", [lw.f64, lw.f32])
+def test_searches_through_intervals_are_choices(compare: str, first: str, element: Any) -> None:
+    """Extremes of few floats at a time, also of zeros of both signs and of what is no number, bit for bit."""
+    source = SEARCH.replace("t < best", compare).replace("FIRST", first)
+    space: dict[str, Any] = {"T": element}
+    plain: dict[str, Any] = {"T": float}
+    exec(source, space)  # noqa: S102 (the source above)
+    exec(source, plain)  # noqa: S102
+    space["f"].__annotations__.update(a=lw.Array[element, 1], b=lw.Array[element, 1])
+    kernel = lw.kernel(source=source, nests="off")(space["f"])
+    dtype = np.dtype(element.dtype)
+    rng = np.random.default_rng(3)
+    numbers = rng.choice(np.array([0.0, -0.0, np.nan, np.inf, -np.inf, 1.0, -1.0, 2.5, -3.0]), 40).astype(dtype)
+    for given in (numbers, rng.standard_normal(33).astype(dtype), np.zeros(0, dtype)):
+        wanted, found = np.zeros(2 * len(given), dtype), np.zeros(2 * len(given), dtype)
+        with np.errstate(all="ignore"):
+            plain["f"](given, wanted)
+        kernel(given, found)
+        assert np.array_equal(wanted.view(f"i{dtype.itemsize}"), found.view(f"i{dtype.itemsize}")) or np.array_equal(wanted, found, equal_nan=True)
+        finite = ~np.isnan(wanted)
+        assert np.array_equal(np.signbit(wanted[finite]), np.signbit(found[finite]))
+
+
+def test_only_those_that_have_few_turns_are() -> None:
+    def code(source: str) -> str:
+        space: dict[str, Any] = {"T": lw.f64}
+        exec(source, space)  # noqa: S102 (the source above)
+        space["f"].__annotations__.update(a=lw.Array[lw.f64, 1], b=lw.Array[lw.f64, 1])
+        return lw.kernel(source=source, nests="off")(space["f"]).compile(target="x86-64-v3", keep=True).ir("if-convert")
+
+    assert "min.f64" in code(SEARCH.replace("FIRST", "i"))
+    assert "min.f64" not in code(SEARCH.replace("FIRST", "0"))
+    # (What is only loaded is searched in blocks, or quickly.)
+    assert "min.f64" not in code(SEARCH.replace("FIRST", "i").replace("a[r] * a[i]", "a[r]"))
+
+
 def test_a_branch_outside_of_loops_stays() -> None:
     text = "%1 = load_at.i64 [%a]{of a}\n%s = copy.i64 0\n%2 = lt.i64 %1, %c\nif %2\n%s = copy.i64 1\nend\nret %s"
     assert rewritten(f"{HEAD}{text}\nend", if_conversion, target=TARGET) == block(text)

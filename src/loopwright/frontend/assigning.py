@@ -62,6 +62,11 @@ def stage_assign(s: Staging, stmt: Assign) -> int:
     target = targets[0]
     if len(targets) == 1:
         if type(target) is NameTarget:
+            if isinstance(value, Value) and value.operand in s.numbers:
+                # (A Python number is of no type.)
+                count = s.numbers[value.operand]
+                value = s.emitter.opened(value)
+                s.counts.append((value, count))
             if stmt.in_place and type(value) is list:
                 old = s.act.env.get(target.name)
                 if type(old) is list:

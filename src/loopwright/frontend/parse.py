@@ -179,6 +179,7 @@ class _Counting(ast.NodeVisitor):
         beside: the other names in them, but for the numbers of ranges inside.
         seen: what is read in other ways, or written.
         stored: the arrays in which the name is stored.
+        copied: the name is another name's value.
         typed: the other names of sums, products and comparisons with the numbers, one of which has to have a type, so that these have one, too.
         converted: what such are converted by.
         steps: of ranges, in which a number is.
@@ -192,6 +193,7 @@ class _Counting(ast.NodeVisitor):
         self.beside: set[str] = set()
         self.seen: set[str] = set()
         self.stored: set[str] = set()
+        self.copied = False
         self.typed: list[set[str]] = []
         self.converted: list[ast.expr] = []
         self.steps: list[ast.expr] = []
@@ -211,6 +213,8 @@ class _Counting(ast.NodeVisitor):
         arrays = [target.value.id for target in node.targets if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name)]
         if self.alone(node.value) and len(arrays) == len(node.targets):
             self.stored.update(arrays)
+        elif self.alone(node.value) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            self.copied = True
         elif not (all(isinstance(target, ast.Name) for target in node.targets) and self.meets(node.value)):
             self.visit(node.value)
 
@@ -463,6 +467,7 @@ class _Parser:
                 made.indexed = counting.indexed
                 made.places = counting.places
                 made.beside = counting.beside - counting.numbers
+                made.copied = counting.copied
                 made.stored = counting.stored
                 made.typed = counting.typed
                 made.converted = counting.converted

@@ -206,16 +206,17 @@ class For(LoopStmt):
     have a type whether they have one or not, and as what is converted to a type; none if it is read in other ways. ``indexed``: names of what they are indices of. ``places``:
     such indices and bounds, with whether it is an index. ``beside``: the other names in them, but for the numbers of loops inside. ``stored``: names of arrays in which its
     number is stored. ``typed``: by such a sum the other names in it, one of which is to have a type. ``converted``: what such numbers are converted by.
-    ``steps``: of ranges, in which they are.
+    ``steps``: of ranges, in which they are. ``copied``: its number is another name's value.
     """
 
-    __slots__ = ("beside", "converted", "indexed", "iterable", "numbers", "places", "steps", "stored", "target", "typed")
+    __slots__ = ("beside", "converted", "copied", "indexed", "iterable", "numbers", "places", "steps", "stored", "target", "typed")
 
     def __init__(self, line: int, target: Target, iterable: CodeType, body: list[Stmt]) -> None:
         super().__init__(line, body)
         self.target = target
         self.iterable = iterable
         self.numbers: set[str] = set()
+        self.copied = False
         self.indexed: set[str] = set()
         self.places: list[tuple[ast.expr, bool]] = []
         self.beside: set[str] = set()

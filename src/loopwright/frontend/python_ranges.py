@@ -71,7 +71,7 @@ def _of_run_time(s: Staging, name: str, stmt: LoopStmt) -> bool:
 
 def is_dense(body: list[Stmt], code: list[Instr], first: int, steps: int) -> bool:
     """Whether so many times what an iteration has made, the code from a position on, of a body with loops in it, has too many accesses to be looked at as a nest."""
-    if (len(code) - first) * steps <= 2 * MANY_ACCESSES or not _has_loops(body):
+    if (len(code) - first) * steps <= MANY_ACCESSES or not _has_loops(body):
         return False
     return sum(instr.op is ops.LOAD or instr.op is ops.STORE for instr in code[first:]) * steps > MANY_ACCESSES
 
@@ -87,7 +87,7 @@ def counts_only(s: Staging, stmt: For, numbers: range, left: bool = False, many:
     """
     if type(stmt.target) is not NameTarget or not stmt.numbers or (not left and (stmt.breaks or RESULT in stmt.writes)):
         return False
-    if s.notes and unrolled(s, stmt) in s.notes:
+    if (stmt.copied and not many) or (s.notes and unrolled(s, stmt) in s.notes):
         return False
     name = stmt.target.name
     if len(numbers) < (FEWEST_INDICES if (stmt.indexed or stmt.typed) and not dense else FEWEST) or any(

@@ -24,7 +24,7 @@ from loopwright.nests.canonical import cancelled, flattened, induction, low_halv
 from loopwright.nests.canonical.small_matrices import as_rows
 from loopwright.nests.elements import held_elements
 from loopwright.nests.elements.hoisted import hoist
-from loopwright.nests.elements.repeated import once, share
+from loopwright.nests.elements.repeated import once, share, store_once
 from loopwright.nests.idioms.extremes import searches
 from loopwright.nests.recurrences import handed_on, previous, reassociate
 from loopwright.nests.reordering import diagonals, longest_inside, turned
@@ -175,6 +175,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
         reassociate.run(f)
     if untouched:
         _last(f, target, untouched, distinct, report)
+    written_out.around_vectors(f)
 
 
 def _add(done: dict[int, list[str]], steps: Mapping[int, str | list[str]]) -> None:
@@ -248,6 +249,9 @@ def _rewrite(nest: Nest, target: Target, core: Core, distinct: set[int]) -> bool
     done = "loads that subscripts are made of shared" if share(nest) else ""
     if done:
         nest = _again(f, written)
+    stored = store_once(nest)
+    if stored:
+        nest = _again(f, written)
     while hoist(nest, written):
         done = "what is looked up outside of the loop loaded in front of it"
         nest = _again(f, written)
@@ -263,6 +267,8 @@ def _rewrite(nest: Nest, target: Target, core: Core, distinct: set[int]) -> bool
     if not done and target.vector_bits and by_rows(nest):
         done = "each element finished by those before it"
         nest = _again(f, written)
+    if stored:
+        done = done or "elements that an iteration stores several times stored once"
     while done and conditions.split_conditions(nest, nest.loops[1:]):
         nest = _again(f, written)
     if done:

@@ -11,7 +11,7 @@
 
 Both arms run then, without the dozen or two cycles of a branch that was guessed wrong (J. R. Allen, K. Kennedy, C. Porterfield and J. Warren,
 "Conversion of control dependence to data dependence", POPL 1983). It is done where the condition hangs on what is loaded or on what earlier conditions have made: what
-follows a counter is guessed right. A search for an extreme, which finds a new one ever more seldom, keeps its branch.
+follows a counter is guessed right. A search for an extreme, which finds a new one ever more seldom, keeps its branch, unless it has few turns at a time.
 """
 
 from __future__ import annotations
@@ -268,6 +268,29 @@ class _Conversion:
                 return True
         return False
 
+    def seldom(self, compare: Instr, loops: list[int]) -> bool:
+        """Whether a search for an extreme of floats has few turns at a time, as one through intervals or the rows of a triangle, each of them with something to compute: the branch is guessed wrong for as
+        many of them as in a long one, and a choice is done in the time that a turn takes."""
+        code = self.f.code
+        head = code[loops[-1]]
+        if not compare.type.is_float or head.op is not ops.FOR:
+            return False
+        indices = {code[k].dst for k in loops[:-1] if code[k].op is ops.FOR}
+        if not any(self.hangs(a, indices, set()) for a in head.args[:2]):
+            return False
+        makers = [instr for a in compare.args if a >= 0 and not self.f.variable[a] for instr, _, _ in self.writes.get(a, ())]
+        # (What is the least of a vector is that of many turns.)
+        return bool(makers) and all(instr.op.effect == ops.PURE and not any(self.f.type_of(a).lanes for a in instr.args) for instr in makers)
+
+    def hangs(self, r: int, indices: set[int], seen: set[int]) -> bool:
+        """Whether a value is computed from one of some indices of loops."""
+        if r in indices:
+            return True
+        if r < 0 or r in seen:
+            return False
+        seen.add(r)
+        return any(self.hangs(a, indices, seen) for instr, _, _ in self.writes.get(r, ()) if not IS_LOOP[instr.op.code] for a in instr.args)
+
     def through_memory(self, r: int, variables: list[int], loaded: bool, seen: set[int]) -> bool:
         """Whether a value hangs on one of the variables by way of a load."""
         if r < 0 or r in seen:
@@ -347,7 +370,7 @@ class _Conversion:
             compare = None
         if compare is None and not all(self.target.chooses_by(I64, type_) for type_ in chosen):
             return False
-        if self.extreme(compare, arms, loops[-1]):
+        if self.extreme(compare, arms, loops[-1]) and not (compare is not None and self.seldom(compare, loops)):
             return False
         if self.through_memory(condition, variables, False, set()) and not self.overlaps(variables, arms, loops):
             # A core that guesses goes on; a choice waits for the load, turn by turn.
@@ -563,6 +586,11 @@ class _Conversion:
                     self.out.append(Instr(ops.NOT, BOOL, condition, [holds], 0, line))
                 self.out.append(Instr(ops.CONVERT, type_, into, [condition], 0, line, BOOL))
                 return
+        if compare is not None and type_.is_float and compare.op in (ops.LT, ops.GT) and {first, second} == set(compare.args):
+            # (Python's ``min(a, b)`` is b where b < a, and else a, also where one is no number.)
+            least = (compare.op is ops.LT) == (first == compare.args[0])
+            self.out.append(Instr(ops.MIN if least else ops.MAX, type_, into, [second, first], 0, line))
+            return
         if compare is not None:
             condition = self.register(BOOL)
             self.out.append(Instr(compare.op, compare.type, condition, list(compare.args), compare.imm, compare.line))

@@ -76,6 +76,7 @@ class VectorLoop:
         ample: whole vectors may be stored at counters, because more indices come behind the loop.
         blocks: it has a multiple of ``ahead.BLOCK`` indices.
         bits: of its vectors, at most; 0 for the target's.
+        continues: a loop of whole steps, of which it does what is left over, under a mask, and whose totals it adds to.
     """
 
     def __init__(
@@ -94,8 +95,10 @@ class VectorLoop:
         ample: bool = False,
         blocks: bool = False,
         bits: int = 0,
+        continues: VectorLoop | None = None,
     ) -> None:
         self.f = f
+        self.continues = continues
         self.target = target
         self.root = shapes.root
         self.head = self.root.opener
@@ -126,7 +129,9 @@ class VectorLoop:
         #: Where whole steps end at the latest, of a loop that counts up.
         self.limit = NONE
         self.made = self.predication(shapes, leaves, width, ample, blocks)
-        self.described = Loop(self.made.all, loop.unroll, whole=whole, rest=loop.rest)
+        self.described = Loop(self.made.all, loop.unroll, whole=whole, rest=loop.rest or continues is not None)
+        #: Totals that hold what there was before.
+        self.absorbed: set[int] = set()
         self.usual = [row for row in loop.accumulators if row[0] not in self.made.totals]
 
     def shape(self, shapes: Divergence, leaves: list[Leaf], plain: bool, bits: int) -> tuple[int, int]:
@@ -174,12 +179,15 @@ class VectorLoop:
         made.begin_totals(self.narrow)
         return made
 
-    def write(self) -> int:
-        """Write the loop; where it stops comes back."""
+    def write(self, followed: bool = False) -> int:
+        """Write the loop; where it stops comes back. One that is ``followed`` leaves it to the loop behind it to put the totals of lanes together."""
         out = self.out
         head = self.head
         made = self.made
-        absorbed = {variable for variable, op, _ in self.usual if _absorbed(self.f, out, variable, op)}
+        if self.continues is not None:
+            self.absorbed = self.continues.absorbed
+        else:
+            self.absorbed = {variable for variable, op, _ in self.usual if _absorbed(self.f, out, variable, op)}
         self.begin_accumulators()
         body = self.body()
         if self.leaving is not None:
@@ -203,13 +211,18 @@ class VectorLoop:
             made.end_counting()
             made.end_running()
             made.end_handed(NONE if self.whole else made.scalar(ops.SUB, self.hi, self.lo))
-        self.combine(absorbed)
+        if not followed:
+            self.combine()
         return self.stop
 
     def begin_accumulators(self) -> None:
         """Each lane has a total of its own."""
         f = self.f
         made = self.made
+        if self.continues is not None:
+            made.totals.update(self.continues.made.totals)
+            self.described.accumulators.extend(self.continues.described.accumulators)
+            return
         for variable, op, identity in self.usual:
             full = vector_of(f.types[variable], self.lanes)
             total = made.totals[variable] = f.register(full, f.names[variable], True)
@@ -235,8 +248,8 @@ class VectorLoop:
         made.region(self.root.body)
         body = made.out = made.without_unread(body)
         spare = self.whole and self.loop.whole and upwards
-        if self.whole and self.leaving is None and any(instr.op in ops.STRIDED for instr in body):
-            interleaving = Interleaving(made, Forms(f, *self.span), self.target, upwards, self.near, asking(self.target))
+        if (self.whole or self.continues is not None) and self.leaving is None and any(instr.op in ops.STRIDED for instr in body):
+            interleaving = Interleaving(made, Forms(f, *self.span), self.target, upwards and self.whole, self.near, asking(self.target), not self.whole)
             body = interleaving.run(body)
             spare = spare or interleaving.spare
         if self.whole and upwards:
@@ -309,15 +322,15 @@ class VectorLoop:
         self.out.append(self.root.end)
         return begin != self.lo
 
-    def combine(self, absorbed: set[int]) -> None:
-        """The totals of all lanes to one; those ``absorbed`` hold what there was before."""
+    def combine(self) -> None:
+        """The totals of all lanes to one."""
         f = self.f
         made = self.made
         for (variable, op, _), (total, _, _) in zip(self.usual, self.described.accumulators, strict=False):
             element = f.types[variable]
             assert op.reduction is not None
             combined = made.define(op.reduction, f.types[total], [total], element)
-            if variable in absorbed:
+            if variable in self.absorbed:
                 made.copy(variable, combined)
             else:
                 made.emit(op, element, [variable, combined], 0, variable)

@@ -121,13 +121,13 @@ def run(f: Function, target: Target) -> None:
             or f.const_values[~instr.args[2]] < 0
             or (within is not None and _scraps(f, target, shapes, leaves))
         ):
-            _split(f, target, root, shapes, leaves, (position, end), out, found)
+            _split(f, target, root, shapes, leaves, (position, end), out, found, None, within is not None)
         else:
             rows = None
             if found is None and within is not None and _shorten(f, target, shapes, root, (position, end)):
                 code = f.code
                 first, last = _mentions(f)
-            elif found is None and within is not None:
+            elif found is None and within is not None and not _even(f, target, shapes, root):
                 rows = rereads(f, target, shapes, leaves, (position, end), within.dst, places)
             if rows is not None:
                 _split(f, target, root, shapes, leaves, (position, end), out, None, rows)
@@ -319,6 +319,15 @@ def _shorten(f: Function, target: Target, shapes: Divergence, root: Bracket, spa
     return True
 
 
+def _even(f: Function, target: Target, shapes: Divergence, root: Bracket) -> bool:
+    """Whether a loop of known length is a vector, or several of them."""
+    lo, hi, _ = root.opener.args
+    width = shapes.widest(set()) or USUAL
+    if lo >= 0 or hi >= 0:
+        return False
+    return len(_pieces(int(f.const_values[~hi]) - int(f.const_values[~lo]), max(1, target.vector_bits // width), max(1, least(width) // width))) == 1
+
+
 def _pieces(count: int, lanes: int, least: int) -> list[int]:
     """A number of elements in parts: a multiple of the lanes of the widest vector, a power of two each for shorter ones, and less than the shortest one has."""
     parts = [count - count % lanes]
@@ -342,8 +351,10 @@ def _split(
     out: list[Instr],
     carried: Carried | None,
     rows: Rows | None = None,
+    again: bool = False,
 ) -> None:
-    """Vectors for whole steps, shorter ones behind them for ``rows``, and the scalar loop as it stands for what is left."""
+    """Vectors for whole steps, shorter ones behind them for ``rows``, and the scalar loop as it stands for what is left; of a loop that is come to ``again`` and again, a vector under a mask where that
+    takes no look-ups."""
     code = f.code[span[0] : span[1] + 1]
     head = root.opener
     line = head.line
@@ -358,7 +369,9 @@ def _split(
         stop = f.register(I64, "stop", True)
         # (Bytes that are further apart are better taken one by one as they are than out of vectors, and several versions of a loop are enough.)
         only = len(alternatives) > 2 or any(array.element.bits <= 16 for array in f.arrays if array.strides and array.strides[-1] in alternatives[0])
-        _versions(f, target, shapes, leaves, span, alternatives, stop, out, lo, only, carried)
+        # (So are stores under a condition.)
+        only = only or any(leaf.instr.op is ops.STORE and leaf.region is not root.body and lay(shapes, leaf.instr.args[1:]) == APART for leaf in leaves)
+        _versions(f, target, shapes, leaves, span, alternatives, stop, out, lo, only, carried, again)
     else:
         bits = 0
         if rows is not None:
@@ -366,14 +379,44 @@ def _split(
             bits = rows.bits
         elif head.loop is not None and head.loop.whole:
             bits = min(target.vector_bits, _MOST_LEFT * (shapes.widest(set()) or USUAL))
-        stop = VectorLoop(f, target, shapes, leaves, span, out, True, carried=carried, bits=bits).write()
+        vectors = VectorLoop(f, target, shapes, leaves, span, out, True, carried=carried, bits=bits)
+        stop = _with_rest(vectors, shapes, leaves) if again and rows is None else vectors.write()
     if rows is not None:
         stop = in_powers(f, target, shapes, leaves, span, stop, rows.bits, out)
-    if stop < 0 and hi < 0 and f.const_values[~stop] >= f.const_values[~hi]:
+    if stop == hi or (stop < 0 and hi < 0 and f.const_values[~stop] >= f.const_values[~hi]):
         return
     out.append(Instr(ops.FOR, head.type, index, [stop, hi, head.args[2]], 0, line))
     _keep_scalar(rest)
     out.extend(rest)
+
+
+def _with_rest(vectors: VectorLoop, shapes: Divergence, leaves: list[Leaf]) -> int:
+    """Write a loop of whole steps, and behind it what is left over, under a mask, if elements in turn are all that lanes access apart from each other; where they stop comes back."""
+    f, target, head = vectors.f, vectors.target, vectors.head
+    kinds = {
+        lay(shapes, leaf.instr.args[-len(f.arrays[leaf.instr.imm].extents) :]) for leaf in leaves if leaf.instr.op is ops.LOAD or leaf.instr.op is ops.STORE
+    }
+    simple = vectors.carried is None and vectors.leaving is None and not vectors.narrow and not vectors.loop.whole and f.const_values[~head.args[2]] == 1
+    loaded, stored = ({leaf.instr.imm for leaf in leaves if leaf.instr.op is op} for op in (ops.LOAD, ops.STORE))
+    # (What is loaded next waits for stores under masks.)
+    simple = simple and not loaded & stored
+    if not simple or target.scalar_remainders or APART not in kinds or not kinds <= {SAME, ALONG, APART} or _scraps(f, target, shapes, leaves):
+        return vectors.write()
+    hi = vectors.hi
+    stop = vectors.write(followed=True)
+    args = head.args
+    head.args = [stop, hi, args[2]]
+    made: list[Instr] = []
+    rest = VectorLoop(f, target, shapes, leaves, vectors.span, made, False, near=vectors.near, continues=vectors)
+    rest.write()
+    head.args = args
+    if any(instr.op in ops.STRIDED or instr.op in (ops.GATHER_AT, ops.SCATTER_AT) for instr in made):
+        # (Then lanes would be done one by one.)
+        vectors.combine()
+        return stop
+    # (With registers of its own.)
+    clone(f, made, {}, vectors.out)
+    return hi
 
 
 def _versions(
@@ -388,6 +431,7 @@ def _versions(
     lo: int,
     only: bool,
     carried: Carried | None,
+    again: bool,
 ) -> None:
     """Vectors for each of several alternatives of what distances are, and, unless ``only`` for these, for all others; where they stop is in ``stop``, ``lo`` where they begin."""
     line = f.code[span[0]].line
@@ -404,11 +448,12 @@ def _versions(
             out.append(Instr(ops.AND, BOOL, both, [holds, same], 0, line))
         holds = both
     out.append(Instr(ops.IF, VOID, NONE, [holds], 0, line))
-    end = VectorLoop(f, target, shapes, leaves, span, out, True, carried=carried, near=alternatives[0]).write()
+    vectors = VectorLoop(f, target, shapes, leaves, span, out, True, carried=carried, near=alternatives[0])
+    end = _with_rest(vectors, shapes, leaves) if again else vectors.write()
     out.append(Instr(ops.COPY, I64, stop, [end], 0, line))
     out.append(Instr(ops.ELSE, VOID, NONE, [], 0, line))
     other: list[Instr] = []
-    _versions(f, target, shapes, leaves, span, alternatives[1:], stop, other, lo, only, carried)
+    _versions(f, target, shapes, leaves, span, alternatives[1:], stop, other, lo, only, carried, again)
     # (With registers of its own.)
     clone(f, other, {}, out)
     out.append(Instr(ops.END, VOID, NONE, [], 0, line))

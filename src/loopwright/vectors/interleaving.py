@@ -2,7 +2,8 @@
 
 ``x[3 * i]``, ``x[3 * i + 1]`` and ``x[3 * i + 2]`` have between them all elements of a stretch of memory (Nuzman, Rosen and Zaks, *Auto-Vectorization of
 Interleaved Data for SIMD*, PLDI 2006). Loads may leave some of a group out: what is between is read with the others, but never past the last index that the
-loop accesses, for which the loop over vectors leaves one index to the loop over elements behind it. So may stores on machines that leave bytes of a vector in memory alone (three bytes of a pixel of four). Where elements are stored as they were loaded, in another order
+loop accesses, for which the loop over vectors leaves one index to the loop over elements behind it. So may stores on machines that leave bytes of a vector in memory alone (three bytes of a pixel of four). Under a condition, groups are loaded and
+stored under masks (``masked_groups.py``), where the machine has what it takes; so are those of which any elements are stored. Where elements are stored as they were loaded, in another order
 (bytes reversed, red and blue exchanged), each vector is shuffled as it is. Elements of up to 32 bits that are 6 and 8 apart are pairs that are 3 and 4 apart: as wider integers, of which each is taken apart.
 
 Elements 2 and 4 apart are taken as wider integers, two or four together, where a target says that this is quicker and the loop computes in integers so wide anyway: the four bytes of a pixel
@@ -20,6 +21,8 @@ from loopwright.targets.target import Target
 from loopwright.types import I64, SIGNED, U8, UNSIGNED, VOID, Type, vector_of
 from loopwright.vectors.accesses import Accesses
 from loopwright.vectors.divergence import IN_PAIRS, WIDTHS
+from loopwright.vectors.masked_groups import MaskedGroup
+from loopwright.vectors.masked_groups import able as able_under_masks
 from loopwright.vectors.tables import Asked
 from loopwright.vectors.threes import Threes, able
 
@@ -82,13 +85,15 @@ class _Member:
         apart: how many elements there are from lane to lane.
         key: what is the same of all whose indices differ by constants: apart, rows, and what the last index is made of; the array is not part of it.
         constant: of the last index.
+        mask: of the lanes that access it, of whichever width; NONE where all do.
         together: how many elements are accessed as one integer that is wider.
     """
 
-    __slots__ = ("apart", "array", "constant", "instr", "key", "position", "store", "together")
+    __slots__ = ("apart", "array", "constant", "instr", "key", "mask", "position", "store", "together")
 
-    def __init__(self, position: int, instr: Instr, apart: int, key: _Key, constant: int) -> None:
+    def __init__(self, position: int, instr: Instr, apart: int, key: _Key, constant: int, mask: int) -> None:
         self.position = position
+        self.mask = mask
         self.together = 1
         self.instr = instr
         self.array = instr.imm
@@ -107,9 +112,10 @@ class Interleaving:
         spare: some group does.
         assumed: distances, as registers, that are known to be so many bytes.
         has: whether the machine does an operation in a few instructions.
+        masked: the loop's own mask does not hold in all lanes.
     """
 
-    def __init__(self, made: Accesses, forms: Forms, target: Target, gaps: bool, assumed: dict[int, int], has: Asked) -> None:
+    def __init__(self, made: Accesses, forms: Forms, target: Target, gaps: bool, assumed: dict[int, int], has: Asked, masked: bool) -> None:
         self.made = made
         self.has = has
         self.assumed = assumed
@@ -118,7 +124,9 @@ class Interleaving:
         self.gaps = gaps
         self.spare = False
         self.body: list[Instr] = []
-        self.all = {made.all}
+        self.all = set() if masked else {made.all}
+        #: By mask that has been made of one for lanes of another width: the first of these.
+        self.masks: dict[int, int] = {}
         #: By position: the accesses that are made there, loads where the first is, stores where the last is; None for others of these.
         self.groups: dict[int, list[_Member] | None] = {}
         #: By position of a load: the least constant of its group.
@@ -149,8 +157,10 @@ class Interleaving:
         depth = 0
         for position, instr in enumerate(body):
             op = instr.op
-            if op is ops.MASK_CONVERT and instr.args[0] in self.all:
-                self.all.add(instr.dst)
+            if op is ops.MASK_CONVERT:
+                if instr.args[0] in self.all:
+                    self.all.add(instr.dst)
+                self.masks[instr.dst] = self.masks.get(instr.args[0], instr.args[0])
             elif op.effect == ops.CONTROL or op.effect == ops.CALLS:
                 self._stretch(members, depth == 0)
                 members = []
@@ -191,11 +201,16 @@ class Interleaving:
         """An access that may belong to a group."""
         f = self.made.f
         stride = instr.args[len(instr.op.operands) - 2]
-        if instr.args[0] not in self.all or (stride >= 0 and stride not in self.assumed):
+        if stride >= 0 and stride not in self.assumed:
             return None
+        mask = NONE if instr.args[0] in self.all else self.masks.get(instr.args[0], instr.args[0])
         size = instr.type.element.size
         apart, rest = divmod(self.assumed[stride] if stride >= 0 else int(f.const_values[~stride]), size)
-        if rest or not dealt(instr.type, apart, self.target, self.has):
+        if rest or not (
+            dealt(instr.type, apart, self.target, self.has)
+            if mask == NONE
+            else able_under_masks(instr.type, apart, self.target, self.has, instr.op is ops.MASKED_STORE_STRIDED)
+        ):
             return None
         key: list[tuple[int, ...]] = [(apart,)]
         indices = instr.args[len(instr.op.operands) - 1 :]
@@ -207,13 +222,13 @@ class Interleaving:
             last = form
             terms = [number for item in sorted(form.terms.items()) for number in item]
             key.append((form.constant if n < len(indices) - 1 else 0, *terms))
-        return _Member(position, instr, apart, tuple(key), last.constant)
+        return _Member(position, instr, apart, tuple(key), last.constant, mask)
 
     def _stretch(self, members: list[_Member], always: bool) -> None:
         """Find the groups among accesses that come one after the other."""
         if not members:
             return
-        sorted_members = sorted(members, key=lambda m: (m.array, m.store, m.key, m.constant, m.position))
+        sorted_members = sorted(members, key=lambda m: (m.array, m.store, NONE if m.store else m.mask, m.key, m.constant, m.position))
         at = 0
         while at < len(sorted_members):
             first = sorted_members[at]
@@ -223,21 +238,36 @@ class Interleaving:
                 m = sorted_members[at]
                 if m.array != first.array or m.store != first.store or m.key != first.key or m.constant - first.constant >= first.apart:
                     break
+                if m.mask != first.mask and not m.store:
+                    break
                 group.append(m)
                 at += 1
-            complete = len({m.constant for m in group}) == first.apart
             if not first.store:
-                known = (first.array, first.key)
-                self.least_loaded[known] = min(first.constant, self.least_loaded.get(known, first.constant))
-                if complete or (always and self.gaps):
-                    self.spare = self.spare or not complete
-                    self._place_loads(group, members)
-            elif self._storable(group, complete) and self._movable(group, members):
-                times = self._together(group)
-                for m in group:
-                    self.groups[m.position] = None
-                    m.together = times
-                self.groups[max(m.position for m in group)] = group
+                self._group_loads(group, members, always)
+            elif not self._group_stores(group, members):
+                for mask in dict.fromkeys(m.mask for m in group):
+                    self._group_stores([m for m in group if m.mask == mask], members)
+
+    def _group_loads(self, group: list[_Member], members: list[_Member], always: bool) -> None:
+        """Make loads of one group one access, or a few."""
+        first = group[0]
+        known = (first.array, first.key)
+        self.least_loaded[known] = min(first.constant, self.least_loaded.get(known, first.constant))
+        complete = first.mask != NONE or len({m.constant for m in group}) == first.apart
+        if complete or (always and self.gaps):
+            self.spare = self.spare or not complete
+            self._place_loads(group, members)
+
+    def _group_stores(self, group: list[_Member], members: list[_Member]) -> bool:
+        """Make stores of one group one access, if that can be."""
+        if not self._storable(group) or not self._movable(group, members):
+            return False
+        times = self._together(group)
+        for m in group:
+            self.groups[m.position] = None
+            m.together = times
+        self.groups[max(m.position for m in group)] = group
+        return True
 
     def _place_loads(self, group: list[_Member], members: list[_Member]) -> None:
         """Loads are made where the first of them is, so that they share what they read, as far as no store between meets them."""
@@ -256,13 +286,17 @@ class Interleaving:
         for m in group:
             m.together = times
             self.bases[m.position] = base
-            if len(together) == len(group):
+            if len(together) == len(group) and m.mask == NONE:
                 self.loaded[m.instr.dst] = (together, m.constant - base)
 
-    def _storable(self, group: list[_Member], complete: bool) -> bool:
-        """Whether the stores of a group are to one element each, and to all or to some that can be stored alone."""
+    def _storable(self, group: list[_Member]) -> bool:
+        """Whether the stores of a group are to one element each, and to all or to some that can be stored alone, in all lanes or in some."""
         first = group[0]
-        return len(group) == len({m.constant for m in group}) and (complete or stores_some(first.instr.type, first.apart, self.target))
+        if len(group) > len({m.constant for m in group}):
+            return False
+        type_, apart = first.instr.type, first.apart
+        masked = any(m.mask != NONE for m in group)
+        return (not masked and (len(group) == apart or stores_some(type_, apart, self.target))) or able_under_masks(type_, apart, self.target, self.has, True)
 
     def _meets(self, since: int, load: _Member, known: dict[int, _Member]) -> bool:
         """Whether a store between a place and a load may change what that gives."""
@@ -322,6 +356,8 @@ class Interleaving:
         """How many elements of a group are accessed as one integer: as many as the loop computes with in integers so wide, most of them."""
         first = group[0]
         type_ = first.instr.type
+        if any(m.mask != NONE for m in group):
+            return 1
         if first.apart in IN_PAIRS and not self.target.interleaves(type_, first.apart):
             return 2
         if not type_.is_integer or not self.target.shifts_elements(type_):
@@ -365,6 +401,14 @@ class Interleaving:
         where, mem = self._where(first, base)
         times = first.together
         type_ = first.instr.type
+        if first.mask != NONE:
+            made.line = first.instr.line
+            masked = self._masked(group, where, mem, base)
+            masked.load()
+            for member in group:
+                made.line = member.instr.line
+                masked.part(member.constant - base, member.instr.dst)
+            return
         wide = _unsigned(type_, times)
         if first.apart == 3 and times > 1:
             self._load_threes(group, where, mem)
@@ -384,6 +428,15 @@ class Interleaving:
                 else:
                     made.out.append(Instr(ops.LOAD_PART[first.apart // times], wide, parts[number], where, number, line, VOID, mem))
             self._take(member.instr, parts[number], times, part % times)
+
+    def _masked(self, group: list[_Member], where: list[int], mem: Mem, base: int) -> MaskedGroup:
+        """The access of a group of which lanes, or elements, are left out."""
+        first = group[0]
+        masks: dict[int, int] = {}
+        by_mask: dict[int, int] = {NONE: NONE}
+        for m in group:
+            masks[m.constant - base] = by_mask.setdefault(m.mask, m.instr.args[0])
+        return MaskedGroup(self.made, first.instr.type, first.apart, masks, where, mem, self.target.vector_bits, first.store)
 
     def _load_threes(self, group: list[_Member], where: list[int], mem: Mem) -> None:
         """The same of groups of three, as wider integers."""
@@ -458,6 +511,11 @@ class Interleaving:
     def _store(self, instr: Instr, group: list[_Member]) -> None:
         """All parts; zeros in the place of those that are to stay as they are in memory."""
         parts = sorted(group, key=lambda m: m.constant)
+        first = parts[0]
+        if any(m.mask != NONE for m in parts) or not (len(parts) == first.apart or stores_some(instr.type, first.apart, self.target)):
+            where, mem = self._where(min(group, key=_position), first.constant)
+            self._masked(parts, where, mem, first.constant).store({m.constant - first.constant: m.instr.args[1] for m in parts})
+            return
         some = self._some(parts)
         if not some and self._reordered(parts):
             return

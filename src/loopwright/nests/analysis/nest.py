@@ -19,6 +19,9 @@ __all__ = ["UNREACHED", "Access", "Nest", "NestLoop", "Run", "bounds", "nest_of"
 
 #: Loops known to have fewer iterations are short.
 FEW: Final = 8
+#: A loop that is known to be short has so many lanes at least, of so many bits together.
+FEWEST_LANES: Final = 4
+SHORTEST: Final = 128
 #: No index is so far from 0: what is kept below stands for no limit (``operands.moved``).
 UNREACHED: Final = 1 << 62
 #: More accesses in a nest, each of which would have to be told apart from all others, are not looked at: they come of loops that were unrolled as the kernel was staged.

@@ -39,7 +39,7 @@ __all__ = ["run"]
 
 #: Fewer iterations stay; and so do those of which fewer than the other stand next to each other, that may differ in their numbers and do not branch.
 FEWEST: Final = 8
-FEW: Final = 9
+FEW: Final = 8
 #: So many iterations of what products of rows are made of stay.
 MOST_SIDE_BY_SIDE: Final = 64
 #: So many times the same operation is looked for, to find where the next iteration begins.
@@ -327,9 +327,9 @@ class _Run:
         kinds = self.rolling.kinds
         one = kinds[self.start : self.start + self.period]
         many = MOST_SIDE_BY_SIDE * self.period
-        if kinds[self.start : self.start + many] != kinds[self.start + self.period : self.start + self.period + many] and self.rolling.product(
-            body, self.around
-        ):
+        short = kinds[self.start : self.start + many] != kinds[self.start + self.period : self.start + self.period + many]
+        # (Elements that are stored one beside the other are a vector as they are.)
+        if short and not any(instr.op is ops.STORE for instr in body) and self.rolling.product(body, self.around):
             return None
         self.define(0)
         self.turns = 1

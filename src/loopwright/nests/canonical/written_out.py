@@ -21,12 +21,12 @@ from loopwright.ir.affine import Form, Forms
 from loopwright.ir.brackets import match
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.loops import IS_LOOP
-from loopwright.nests.analysis.nest import FEW
+from loopwright.nests.analysis.nest import FEW, FEWEST_LANES, SHORTEST
 from loopwright.nests.rewriting.folding import Folded
 from loopwright.nests.rewriting.unroll import clone, crossing_branches, has_loops, repeats, shifted
 from loopwright.types import I64, VOID
 
-__all__ = ["run"]
+__all__ = ["around_vectors", "run"]
 
 #: So many instructions are written at most for a loop, and for all of a function.
 MOST: Final = 200
@@ -35,6 +35,9 @@ MOST_OF_ALL: Final = 600
 MOST_OF_MATRIX: Final = 400
 #: Loops with more iterations stay, whatever they do.
 MOST_TURNS: Final = 16
+#: Loops whose iterations may be lanes stay where they would become more accesses.
+MOST_ACCESSES: Final = 48
+_MEMORY: Final = (ops.READS, ops.WRITES)
 #: A fixed matrix has so many elements at most.
 MOST_ELEMENTS: Final = 64
 
@@ -53,6 +56,34 @@ def run(f: Function) -> dict[int, list[str]]:
         if writer.done:
             f.code = out
     return writer.done
+
+
+def around_vectors(f: Function) -> None:
+    """Write out loops of few iterations around loops over lanes, all of whose lanes are a vector or two: their counter takes as long as what they do."""
+    writer = _Writer(f)
+    partner: list[int] = []
+    position = len(f.code)
+    while position:
+        position -= 1
+        head = f.code[position]
+        if head.loop is None or not head.loop.lanes or not all(a < 0 for a in head.args) or len(writer.turns(head)) > MOST_TURNS:
+            continue
+        around = position - 1
+        while around >= 0 and not f.code[around].op.opens and not f.code[around].op.closes:
+            around -= 1
+        if around < 0 or not writer.known(f.code[around], FEW - 1):
+            continue
+        partner = match(f.code)
+        end = partner[around]
+        body = f.code[around + 1 : end]
+        turns = writer.turns(f.code[around])
+        if len(turns) * len(body) > MOST or sum(instr.op.opens for instr in body) > 1 or repeats(body):
+            continue
+        out: list[Instr] = []
+        for index in turns:
+            clone(f, body, {f.code[around].dst: f.const(I64, index)}, out)
+        f.code[around : end + 1] = out
+        position = around
 
 
 def _count_from_zero(f: Function) -> None:
@@ -216,6 +247,8 @@ class _Writer:
         most = MOST_OF_MATRIX if head.dst in self.rows or around[-1].dst in self.rows else MOST
         if size > min(most, self.left) or any(instr.op.effect == ops.CALLS for instr in body) or repeats(body):
             return False
+        if len(turns) * sum(instr.op.effect in _MEMORY for instr in body) > MOST_ACCESSES and self.vector(head, body):
+            return False
         inner = has_loops(body)
         if inner and not self.triangular(head, body):
             return False
@@ -239,6 +272,17 @@ class _Writer:
         self.left -= len(written)
         out += written
         self.done.setdefault(around[0].dst, []).append(f"{f.names[head.dst] or 'a loop'} written out")
+        return True
+
+    def vector(self, head: Instr, body: list[Instr]) -> bool:
+        """Whether the iterations of a loop may be lanes: it stores next to each other what takes a vector."""
+        stores = [instr for instr in body if instr.op is ops.STORE]
+        if not stores or len(self.turns(head)) < FEWEST_LANES or any(instr.op.effect == ops.CONTROL for instr in body):
+            return False
+        for store in stores:
+            steps = self.times(store.args[1:], head.dst)
+            if any(steps[:-1]) or steps[-1] != 1 or store.type.bits * len(self.turns(head)) < SHORTEST:
+                return False
         return True
 
     def triangular(self, head: Instr, body: list[Instr]) -> bool:

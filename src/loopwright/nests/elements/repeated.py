@@ -16,7 +16,7 @@ from loopwright.nests.analysis.nest import Access, Nest
 from loopwright.nests.rewriting import apart
 from loopwright.nests.rewriting.unroll import crossing_branches
 
-__all__ = ["once", "share"]
+__all__ = ["once", "share", "store_once"]
 
 #: Longer nests are not written twice for that, nor are those of fewer iterations.
 LONGEST: Final = 120
@@ -60,6 +60,14 @@ def share(nest: Nest) -> bool:
         out.append(instr)
     f.code = out
     return True
+
+
+def store_once(nest: Nest) -> bool:
+    """Drop stores to elements that the same iteration stores again, and loads of them in between, as may be done where arrays do not overlap; the nest does not describe the code any more where there were any."""
+    over, known = _stored_over(nest)
+    if over:
+        nest.f.code = _without(nest.f.code, over, known)
+    return bool(over)
 
 
 def once(nest: Nest) -> list[tuple[int, int, bool]]:

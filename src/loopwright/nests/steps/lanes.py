@@ -16,7 +16,7 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.ir.function import NONE, Function, Instr, Loop
 from loopwright.nests.analysis.dependence import FLOW, Dependence
-from loopwright.nests.analysis.nest import Access, Nest, NestLoop
+from loopwright.nests.analysis.nest import FEWEST_LANES, SHORTEST, Access, Nest, NestLoop
 from loopwright.nests.analysis.operations import DIVISIONS, MOST_RARELY, MOST_STEPS, asking, gains, has
 from loopwright.nests.analysis.room import settle
 from loopwright.nests.analysis.scalars import CARRIED, HANDED, REDUCTION, Scalar, any_order
@@ -24,6 +24,7 @@ from loopwright.targets.target import Target
 from loopwright.types import BOOL, I32, I64, PTR, U32, VOID, Type, mask_of, vector_of
 from loopwright.vectors.divergence import IN_PAIRS, WIDTHS, room_for, width_of
 from loopwright.vectors.interleaving import dealt, in_front, stores_some
+from loopwright.vectors.masked_groups import able as able_under_masks
 from loopwright.vectors.skipped import long_arm
 from loopwright.vectors.sums import find
 from loopwright.vectors.tables import parts
@@ -75,11 +76,16 @@ def adjacent(nest: Nest, variables: list[Scalar], target: Target, apart: bool = 
         loop
         for loop in reversed(nest.loops)
         if loop.step in ((1,) if apart else (1, -1))
-        and loop.long()
+        and loop.reaches(FEWEST_LANES)
         and _along(nest, loop, apart)
         and _scalars(nest, loop, variables, target)
-        and _Body(nest, loop, target, apart, _added_up(loop, variables)).possible()
+        and _possible(_Body(nest, loop, target, apart, _added_up(loop, variables)))
     ]
+
+
+def _possible(body: _Body) -> bool:
+    """Whether a loop's iterations may be lanes, and there are enough of them."""
+    return body.possible() and (body.loop.long() or FEWEST_LANES * body.width >= SHORTEST)
 
 
 def strided(nest: Nest, variables: list[Scalar], target: Target, beside: list[NestLoop], found: Sequence[Dependence] | None = None) -> list[NestLoop]:
@@ -641,7 +647,8 @@ class _Body:
             if in_front(first, max(constants), loaded.get(group, first), count) < 0 and self.lanes < _WAITED:
                 # (What is loaded next begins before where the last store ends, and waits until that is in the cache.)
                 return False
-            if not stores_some(vector_of(f.arrays[group[0]].element, self.lanes), count, self.target):
+            stored_as = vector_of(f.arrays[group[0]].element, self.lanes)
+            if not stores_some(stored_as, count, self.target) and not able_under_masks(stored_as, count, self.target, asking(self.target), True):
                 return False
         self.crossing = any(len(ways.get(array, ())) > 1 for array in stored)
         return _together(self.nest.f, members)
@@ -701,17 +708,22 @@ class _Body:
             return instr.type.bits == self.width or has(self.target, ops.LOAD_STRIDED_AT, type_)
         if self.strided and self._row(places) and not any(shapes[:-2]):
             # (Whether rows are next to each other is asked by the pass ``vectorize``.)
-            return not some and dealt(type_, self._apart(instr), self.target, asking(self.target)) and not (store and self._of(instr.args[0]) == _AFFINE)
+            return self._dealt(type_, self._apart(instr), some, store) and not (store and self._of(instr.args[0]) == _AFFINE)
         if self.strided and shapes[-1] == _AFFINE and not any(shapes[:-1]):
             step = self.steps[places[-1]]
-            if some or (store and self._of(instr.args[0]) == _AFFINE):
+            if store and self._of(instr.args[0]) == _AFFINE:
                 return False
-            return has(self.target, ops.REVERSE, type_) if step == -1 else dealt(type_, step, self.target, asking(self.target))
+            return not some and has(self.target, ops.REVERSE, type_) if step == -1 else self._dealt(type_, step, some, store)
         if any(shapes[:-1]) or shapes[-1] >= _AFFINE or (store and not shapes[-1]):
             return False
         if shapes[-1] and not has(self.target, ops.STORE_AT if store else ops.LOAD_AT, type_):
             return False
         return not some or (self._masks(instr.type) and (not shapes[-1] or has(self.target, ops.MASKED_STORE_AT if store else ops.MASKED_LOAD_AT, type_)))
+
+    def _dealt(self, type_: Type, apart: int, some: bool, store: bool) -> bool:
+        """Whether elements in turn are loaded and stored together; ``some``: of the lanes that get there."""
+        asked = asking(self.target)
+        return able_under_masks(type_, apart, self.target, asked, store) and self._masks(type_.element) if some else dealt(type_, apart, self.target, asked)
 
     def _gathered(self, type_: Type, index: int) -> bool:
         """Whether a machine looks elements up at the values of an index."""
