@@ -82,6 +82,15 @@ def f(a, b, c):
             a[2 * i] = a[2 * i] + a[2 * i + 1]
             a[2 * i + 1] = T(1)
 """,
+    "beside wider ones": """
+def f(a, b, c):
+    for i in range(a.shape[0] // 3):
+        s = f64(b[i]) * 0.5 + f64(a[3 * i + 1])
+        if s > 60.0:
+            for k in range(3):
+                a[3 * i + k] = T(i32(s) - k)
+            c[i] = T(1)
+""",
     "wider": """
 def f(a, b, c):
     for i in range(a.shape[0] // 3):
@@ -110,8 +119,12 @@ def _arrays(name: str, dtype: str, n: int, pitch: int) -> tuple[list[np.ndarray]
 def _kernels(name: str, dtype: str) -> tuple[Callable[..., None], Any]:
     """The same loops for Python and compiled."""
     number = np.dtype(dtype).type
-    plain: dict[str, Any] = {"i32": np.int32, "T": number}
-    compiled: dict[str, Any] = {"i32": lw.i32, "T": getattr(lw, np.dtype(dtype).name.replace("uint", "u").replace("int", "i").replace("float", "f"))}
+    plain: dict[str, Any] = {"i32": np.int32, "f64": np.float64, "T": number}
+    compiled: dict[str, Any] = {
+        "i32": lw.i32,
+        "f64": lw.f64,
+        "T": getattr(lw, np.dtype(dtype).name.replace("uint", "u").replace("int", "i").replace("float", "f")),
+    }
     for space in (plain, compiled):
         exec(KERNELS[name], space)  # noqa: S102 (the kernels above)
     compiled["f"].__annotations__.update(a=lw.Array, b=lw.Array, c=lw.Array)

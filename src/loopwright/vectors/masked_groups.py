@@ -28,6 +28,8 @@ __all__ = ["MaskedGroup", "able"]
 _ANY: Final = (NONE, 0)
 #: Groups of so many elements at most; of more, a vector is loaded for each.
 MOST_APART: Final = 4
+#: The bits of the shortest vectors that are stored.
+SHORTEST: Final = 128
 
 
 def able(type_: Type, apart: int, target: Target, has: Asked, store: bool) -> bool:
@@ -43,16 +45,16 @@ def able(type_: Type, apart: int, target: Target, has: Asked, store: bool) -> bo
             return False
         if not has(ops.MASK_CONVERT, mask_of(wide.bits, wide.lanes), mask_of(type_.bits, type_.lanes)):
             return False
-    if not has(ops.ONES_WHERE, wide, VOID) or not has(ops.LOOKUP_LANES, units, units) or not has(ops.LOOKUP_PAIR, units, units):
-        return False
-    return all(has(op, units, VOID) for op in (ops.AND, ops.NE, ops.MASKED_STORE_AT if store else ops.MASKED_LOAD_AT))
+    chosen = has(ops.LITERAL, units, VOID) and has(ops.LOOKUP_LANES, units, units) and has(ops.LOOKUP_PAIR, units, units)
+    masked = has(ops.ONES_WHERE, wide, VOID) and has(ops.AND, units, VOID) and has(ops.NE, units, VOID)
+    return chosen and masked and has(ops.MASKED_STORE_AT if store else ops.MASKED_LOAD_AT, units, VOID)
 
 
 def _units(type_: Type, apart: int, bits: int, store: bool) -> tuple[Type, Type]:
     """A vector as what a group's elements lie in has it in memory, and one as long of as many lanes as ``type_`` has; of unsigned integers both."""
     size = min(bits, (1 << (apart * type_.lanes - 1).bit_length()) * type_.bits)
     if store and apart & (apart - 1):
-        size = type_.size * 8
+        size = min(size, max(type_.size * 8, SHORTEST))
     return vector_of(UNSIGNED[type_.bits], size // type_.bits), vector_of(UNSIGNED[max(type_.bits, min(64, size // type_.lanes))], type_.lanes)
 
 
