@@ -112,3 +112,19 @@ def f(a, b, c):
     _, kernel = _kernel(source)
     code = kernel.compile(lw.Array[lw.f32, 1], lw.Array[lw.f32, 1], lw.Array[lw.f32, 2], target="x86-64-v3", keep=True)
     assert "elements that an iteration stores several times stored once" in str(code.nests())
+
+
+def test_short_loops_that_wait_for_themselves_stay() -> None:
+    """Of a part of four iterations, as borders leave it, each takes what the one before has stored."""
+    source = """
+def f(a, b, c):
+    for i in range(a.shape[0]):
+        older = (i + 1) % 3
+        for j in range(1, b.shape[0]):
+            v = c[1, j - 1]
+            if j > 1:
+                v = 1 if j > 5 else min(v, c[1, j])
+            c[1, j] = v if older >= 2 else a[i]
+"""
+    for n in (5, 9, 40):
+        _check(source, np.arange(5, dtype="u1"), _numbers("u1", n), np.tile(np.arange(n + 1, dtype="i4"), (3, 1)))

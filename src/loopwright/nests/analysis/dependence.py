@@ -16,7 +16,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.affine import Form
-from loopwright.nests.analysis.nest import Access, Nest, NestLoop
+from loopwright.nests.analysis.nest import FEWEST_LANES, Access, Nest, NestLoop
 from loopwright.nests.analysis.omega import HIGHEST, LOWEST, System
 
 __all__ = ["ANTI", "FLOW", "OUTPUT", "Component", "Dependence", "dependences", "forget", "questions", "too_many"]
@@ -112,7 +112,7 @@ def dependences(nest: Nest, inner: bool = False) -> list[Dependence]:
     """All dependences between the accesses of a nest, for each pair by direction: the loop that carries it, then the signs of the inner components.
 
     Distinct arrays are taken not to overlap. Dependences through variables are in ``nests/analysis/scalars.py``. With ``inner``, those only whose ends have the same
-    innermost loop, one that may have more than a few iterations.
+    innermost loop, one that may have as many iterations as vectors have lanes.
     """
     if not inner and nest.told is not None:
         return list(nest.told)
@@ -140,7 +140,7 @@ def forget() -> None:
 
 
 def _inner(first: Access, second: Access) -> bool:
-    return first.loops == second.loops and first.loops[-1].long()
+    return first.loops == second.loops and first.loops[-1].reaches(FEWEST_LANES)
 
 
 def questions(nest: Nest, inner: bool = False, most: int = 0) -> int:

@@ -71,7 +71,7 @@ def around_vectors(f: Function) -> None:
         around = position - 1
         while around >= 0 and not f.code[around].op.opens and not f.code[around].op.closes:
             around -= 1
-        if around < 0 or not writer.known(f.code[around], FEW - 1):
+        if around < 0 or not writer.known(f.code[around], MOST_TURNS):
             continue
         partner = match(f.code)
         end = partner[around]

@@ -26,6 +26,8 @@ __all__ = ["Footprint", "Sweep", "Sweeps", "sweeps"]
 
 #: Loops of each sweep that are tiled at most.
 MOST_LEVELS: Final = 2
+#: Loops that are known to have fewer iterations go over what a cache has anyway.
+LEAST: Final = 64
 #: With a greater slope parts would move away too fast to be of use.
 STEEPEST: Final = 16
 #: More sweeps in a step are not looked at.
@@ -99,7 +101,7 @@ def sweeps(nest: Nest, variables: list[Scalar]) -> Sweeps | None:
     for loop in nest.loops:
         if loop.step == 1 and any(other.parent is loop for other in nest.loops):
             found = _Reader(nest, loop, variables).read()
-            if found is not None:
+            if found is not None and any(each.reaches(LEAST) for sweep in found.sweeps for each in sweep.loops):
                 return found
     return None
 
