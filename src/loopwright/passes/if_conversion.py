@@ -182,6 +182,8 @@ class _Conversion:
         #: By register: where it is written, whether that is inside an arm, and the innermost loop around.
         self.writes: dict[int, list[tuple[Instr, bool, int]]] = {}
         self.known: dict[int, bool] = {}
+        #: By variable that is copied between a comparison and its ``if``: of what.
+        self.copies: dict[int, int] = {}
         arms = 0
         begun: list[bool] = []
         loops = [-1]
@@ -359,8 +361,15 @@ class _Conversion:
             return self.join(closed, variables[0], arms[0])
         if condition in variables:
             return False
-        before = out[closed.start - 1] if closed.start else None
+        at = closed.start - 1
+        self.copies = {}
+        while at > 0 and out[at].op is ops.COPY and out[at].dst != condition:
+            self.copies[out[at].dst] = out[at].args[0]
+            at -= 1
+        before = out[at] if at >= 0 else None
         compare = before if before is not None and before.dst == condition and before.op.result == "M" and before.mem is None else None
+        if compare is not None and any(a in self.copies for a in compare.args):
+            compare = None
         chosen = [f.types[v] for v in variables]
         if not self.same_store(arms):
             return False
@@ -378,7 +387,7 @@ class _Conversion:
         line = out[closed.start].line
         del out[closed.start :]
         if compare is not None and self.uses[condition] == 1:
-            out.pop()
+            del out[at]
         out.extend(loads)
         bounds = self.bounds(variables, arms)
         out.extend(arms[0].made)
@@ -586,11 +595,13 @@ class _Conversion:
                     self.out.append(Instr(ops.NOT, BOOL, condition, [holds], 0, line))
                 self.out.append(Instr(ops.CONVERT, type_, into, [condition], 0, line, BOOL))
                 return
-        if compare is not None and type_.is_float and compare.op in (ops.LT, ops.GT) and {first, second} == set(compare.args):
+        if compare is not None and type_.is_float and compare.op in (ops.LT, ops.GT):
             # (Python's ``min(a, b)`` is b where b < a, and else a, also where one is no number.)
-            least = (compare.op is ops.LT) == (first == compare.args[0])
-            self.out.append(Instr(ops.MIN if least else ops.MAX, type_, into, [second, first], 0, line))
-            return
+            one, other = self.copies.get(first, first), self.copies.get(second, second)
+            if {one, other} == set(compare.args):
+                least = (compare.op is ops.LT) == (one == compare.args[0])
+                self.out.append(Instr(ops.MIN if least else ops.MAX, type_, into, [other, one], 0, line))
+                return
         if compare is not None:
             condition = self.register(BOOL)
             self.out.append(Instr(compare.op, compare.type, condition, list(compare.args), compare.imm, compare.line))

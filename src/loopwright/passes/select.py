@@ -23,6 +23,8 @@ from loopwright.types import BOOL, I32, I64, PTR, U8, VOID, Type, same_lanes
 _SELECT: Final = STAGES.index("select")
 #: So many branches and choices may have a comparison each for itself.
 _SHARED: Final = 4
+#: So many vectors may have a number repeated in all lanes, loaded for each.
+_REPEATED: Final = 4
 _NO_PARTS: Final[list[int]] = []
 _GONE: Final = Instr(ops.END, VOID, NONE, [])
 #: By code: divisions; operations that may become part of what reads their results.
@@ -49,10 +51,10 @@ class Selection:
         uses = [0] * self.known
         # What variables take over, with the variables.
         self.taken: set[tuple[int, int]] = set()
-        # Of those, by fused multiply-adds.
+        # Of those, by fused multiply-adds, or, of scalars, by what repeats them in all lanes.
         fused_uses = [0] * self.known
         for instr in f.code:
-            fused = instr.op is ops.FMA
+            fused = (instr.op is ops.FMA and instr.type.lanes > 0) or instr.op is ops.SPLAT
             if instr.op is ops.COPY and f.variable[instr.dst] and instr.args[0] >= 0:
                 self.taken.add((instr.args[0], instr.dst))
             for a in instr.args:
@@ -80,7 +82,9 @@ class Selection:
         self.alias: dict[int, int] = {}
         self.shares: Sharing | None = None
         self.load_at: dict[int, int] = {}
-        self.load_stretch: dict[int, int] = {}
+        # The arrays that have been stored to, NONE for any; a load has found what as many of them left.
+        self.stored_to: list[int] = []
+        self.load_stretch: dict[int, tuple[int, int]] = {}
         # Bitwise operations of lanes that may become part of another.
         self.combines: bool = target.combines_bits()
         self.bits_at: dict[int, int] = {}
@@ -210,7 +214,7 @@ class Selection:
                 if dst >= 0 and dst < self.known and (self.uses[dst] == 1 or self.may_repeat(instr) or self.may_share(instr)) and not self.f.variable[dst]:
                     if op is ops.LOAD_AT or (op is ops.SPLAT and instr.mem is not None):
                         self.load_at[dst] = len(self.out) - 1
-                        self.load_stretch[dst] = self.loaded
+                        self.load_stretch[dst] = self.loaded, len(self.stored_to)
                     elif op.result == "M" or op in _QUESTIONS:
                         if self.uses[dst] > 1:
                             self.shared.add(dst)
@@ -232,7 +236,8 @@ class Selection:
                     ):
                         self.worked_at[dst] = (len(self.out) - 1, self.position, self.region, self.memory)
             if op.effect == ops.WRITES:
-                self.memory_changes()
+                self.memory += 1
+                self.stored_to.append(NONE if instr.mem is None else instr.mem.array)
         if dst >= 0 and self.f.variable[dst]:
             self.write(dst)
 
@@ -271,6 +276,17 @@ class Selection:
         if not type_.lanes and not type_.is_float:
             # (No address is computed by others.)
             self.loaded += 1
+
+    def still(self, loaded: int) -> bool:
+        """Whether a load would find here what it has found where it is."""
+        stretch, stores = self.load_stretch[loaded]
+        if stretch != self.loaded:
+            return False
+        if stores == len(self.stored_to):
+            return True
+        memory = self.out[self.load_at[loaded]].mem
+        array = NONE if memory is None else memory.array
+        return array != NONE and all(other != NONE and other != array and self.f.never_meet(array, other) for other in self.stored_to[stores:])
 
     def memory_changes(self) -> None:
         """What has been loaded, or compared with memory, is not to be looked up again further down."""
@@ -412,9 +428,11 @@ class Selection:
         return known
 
     def may_repeat(self, instr: Instr) -> bool:
-        """Whether an instruction is a load that only multiply-adds read, few enough to read memory each for itself."""
+        """Whether an instruction is a load that only multiply-adds read, or what repeats it in all lanes, few enough to read memory each for itself."""
         uses = self.uses[instr.dst]
-        return instr.op is ops.LOAD_AT and uses == self.fused_uses[instr.dst] and uses <= self.target.repeated_loads(instr.type)
+        if instr.op is not ops.LOAD_AT or uses != self.fused_uses[instr.dst]:
+            return False
+        return uses <= (self.target.repeated_loads(instr.type) if instr.type.lanes else _REPEATED)
 
     def may_share(self, instr: Instr) -> bool:
         """Whether it is a comparison of scalars that a few branches or choices may have each for itself: flags are cheaper made again than kept as a number."""
@@ -439,7 +457,7 @@ class Selection:
         for position in range(len(args) - 1, -1, -1):
             a = args[position]
             at = self.load_at.get(a, -1)
-            if at < 0 or self.load_stretch[a] != self.loaded or args.count(a) > 1:
+            if at < 0 or args.count(a) > 1 or not self.still(a):
                 # (What is read twice by one instruction is loaded once.)
                 continue
             load = self.out[at]
@@ -477,7 +495,7 @@ class Selection:
                 return store
             other = made.args[0]
         else:
-            loaded = [self.load_at.get(a, -1) if self.load_stretch.get(a, -1) == self.loaded and self.uses[a] == 1 else -1 for a in made.args]
+            loaded = [self.load_at.get(a, -1) if a in self.load_at and self.still(a) and self.uses[a] == 1 else -1 for a in made.args]
             position = 0 if loaded[0] >= 0 else 1
             if loaded[position] < 0 or (position == 1 and not made.op.commutes):
                 return store
@@ -518,7 +536,7 @@ class Selection:
     def load_late(self, value: int) -> None:
         """Load a value right here if it can be loaded as well here as where it is: a struct on its way to the stack takes one register, not one for each of its parts."""
         at = self.load_at.get(value, -1)
-        if at < 0 or self.load_stretch[value] != self.loaded or self.uses[value] != 1:
+        if at < 0 or self.uses[value] != 1 or not self.still(value):
             return
         load = self.out[at]
         self.out[at] = _GONE

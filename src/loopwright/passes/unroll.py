@@ -29,6 +29,7 @@ from loopwright.ir.loops import IS_LOOP
 from loopwright.nests.elements import reuse
 from loopwright.nests.rewriting.unroll import clone, crossing_branches, has_loops, last_multiple, local_variables, read_once, repeats
 from loopwright.nests.steps.jam import jam
+from loopwright.passes import kept_vectors
 from loopwright.passes.alignment import first_access, first_on_line
 from loopwright.passes.partial_totals import in_parts
 from loopwright.targets.target import Target
@@ -61,6 +62,7 @@ def run(f: Function, target: Target) -> None:
     f.code = out
     if neighbours:
         reuse.run(f, target)
+    kept_vectors.run(f, target)
 
 
 def steps_at_once(f: Function, target: Target, body: list[Instr], reduction: bool) -> int:

@@ -116,7 +116,8 @@ class VectorLoop:
         plain = leaving is None and carried is None
         #: Totals in narrower lanes than they have.
         self.narrow: list[Total] = find(f, f.code, span[0], span[1], [variable for variable, op, _ in loop.accumulators if op is ops.ADD and plain])
-        width, self.lanes = self.shape(shapes, leaves, plain, bits or target.vector_bits)
+        # (Lanes of one total are as many in both.)
+        self.width, self.lanes = (continues.width, continues.lanes) if continues is not None else self.shape(shapes, leaves, plain, bits or target.vector_bits)
         # The first lane's index, where that is not the loop's own; where whole steps end; the bounds.
         self.index = self.head.dst
         self.first = NONE
@@ -128,7 +129,7 @@ class VectorLoop:
             self.first, self.stop, self.lo, self.hi = _downwards(f, self.lo, self.hi, self.lanes, self.head.line, out)
         #: Where whole steps end at the latest, of a loop that counts up.
         self.limit = NONE
-        self.made = self.predication(shapes, leaves, width, ample, blocks)
+        self.made = self.predication(shapes, leaves, self.width, ample, blocks)
         self.described = Loop(self.made.all, loop.unroll, whole=whole, rest=loop.rest or continues is not None)
         #: Totals that hold what there was before.
         self.absorbed: set[int] = set()

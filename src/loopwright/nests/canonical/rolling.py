@@ -37,9 +37,9 @@ from loopwright.vectors.interleaving import dealt
 
 __all__ = ["run"]
 
-#: Fewer iterations stay; and so do those of which fewer than the other stand next to each other, that may differ in their numbers and do not branch.
+#: Fewer iterations stay; and so do those of which fewer than the other stand next to each other, that may differ in their numbers, do not branch, and do not add to elements that stay the same in the loop around.
 FEWEST: Final = 8
-FEW: Final = 8
+FEW: Final = 9
 #: So many iterations of what products of rows are made of stay.
 MOST_SIDE_BY_SIDE: Final = 64
 #: So many times the same operation is looked for, to find where the next iteration begins.
@@ -153,7 +153,8 @@ class _Rolling:
                 tries = 0
                 for other in same[first : first + MOST_SEEN]:
                     period = other - position
-                    stretch = period * ((FEWEST if branches[other] > branches[position] else FEW) - 1)
+                    few = FEWEST if branches[other] > branches[position] else FEW
+                    stretch = period * (FEWEST - 1)
                     if other + stretch > len(code):
                         break
                     if kinds[position + stretch] != kind or kinds[position + 1] != kinds[other + 1] or kinds[other - 1] != kinds[other + stretch - 1]:
@@ -165,7 +166,7 @@ class _Rolling:
                         continue
                     if tries < MOST_TRIES and kinds[position : position + stretch] == kinds[other : other + stretch]:
                         tries += 1
-                        found = _Run(self, position, period, indices)
+                        found = _Run(self, position, period, indices, few)
                         made = found.rolled()
                         if made is not None:
                             end = position + found.turns * period
@@ -299,14 +300,16 @@ class _Run:
     Attributes:
         around: the indices of the two innermost loops around.
         turns: how many there are.
+        few: with fewer of them they stay, usually.
         defined: per iteration, the registers that it defines, in the order of the text; of those, ``place`` has the numbers.
         grows: by instruction and operand, by how much an i64 constant grows from one iteration to the next.
         begun: per number of a register that iterations read of the one before, what the first iteration reads instead.
     """
 
-    __slots__ = ("around", "begun", "code", "defined", "f", "grows", "period", "place", "rolling", "start", "turns")
+    __slots__ = ("around", "begun", "code", "defined", "f", "few", "grows", "period", "place", "rolling", "start", "turns")
 
-    def __init__(self, rolling: _Rolling, start: int, period: int, around: list[int]) -> None:
+    def __init__(self, rolling: _Rolling, start: int, period: int, around: list[int], few: int) -> None:
+        self.few = few
         self.rolling = rolling
         self.f = rolling.f
         self.code = rolling.f.code
@@ -340,9 +343,19 @@ class _Run:
                 break
             self.turns += 1
             at += self.period
-        if self.turns < FEWEST or not self.grows or not self.alone() or self.rolling.in_lanes(body, self.around, self.turns):
+        if (
+            self.turns < (FEWEST if self.accumulates(body) else self.few)
+            or not self.grows
+            or not self.alone()
+            or self.rolling.in_lanes(body, self.around, self.turns)
+        ):
             return None
         return self.written()
+
+    def accumulates(self, body: list[Instr]) -> bool:
+        """Whether it stores, and each time to what stays the same in all iterations of the loop around."""
+        stores = [instr for instr in body if instr.op is ops.STORE]
+        return bool(stores and self.around) and not any(self.rolling.hangs(place, self.around[0]) for store in stores for place in store.args[1:])
 
     def iteration(self, turn: int) -> list[Instr]:
         """The instructions of an iteration."""

@@ -275,15 +275,20 @@ class _Writer:
         return True
 
     def vector(self, head: Instr, body: list[Instr]) -> bool:
-        """Whether the iterations of a loop may be lanes: it stores next to each other what takes a vector."""
-        stores = [instr for instr in body if instr.op is ops.STORE]
-        if not stores or len(self.turns(head)) < FEWEST_LANES or any(instr.op.effect == ops.CONTROL for instr in body):
+        """Whether the iterations of a loop may be lanes: it stores next to each other what takes a vector, and loads what is next to each other, too, or the same in all."""
+        if len(self.turns(head)) < FEWEST_LANES or any(instr.op.effect == ops.CONTROL for instr in body):
             return False
-        for store in stores:
-            steps = self.times(store.args[1:], head.dst)
-            if any(steps[:-1]) or steps[-1] != 1 or store.type.bits * len(self.turns(head)) < SHORTEST:
-                return False
-        return True
+        stored = False
+        for instr in body:
+            if instr.op is ops.LOAD or instr.op is ops.STORE:
+                store = instr.op is ops.STORE
+                steps = self.times(instr.args[int(store) :], head.dst)
+                if any(steps[:-1]) or steps[-1] not in ((1,) if store else (0, 1)):
+                    return False
+                if store and instr.type.bits * len(self.turns(head)) < SHORTEST:
+                    return False
+                stored = stored or store
+        return stored
 
     def triangular(self, head: Instr, body: list[Instr]) -> bool:
         """Whether the bounds of each loop in a body are computed from constants and the index around it alone."""
