@@ -117,7 +117,9 @@ class VectorLoop:
         #: Totals in narrower lanes than they have.
         self.narrow: list[Total] = find(f, f.code, span[0], span[1], [variable for variable, op, _ in loop.accumulators if op is ops.ADD and plain])
         # (Lanes of one total are as many in both.)
-        self.width, self.lanes = (continues.width, continues.lanes) if continues is not None else self.shape(shapes, leaves, plain, bits or target.vector_bits)
+        shape: tuple[int, int] = continues.shape if continues is not None else self.choose_shape(shapes, leaves, plain, bits or target.vector_bits)
+        self.shape = shape
+        width, self.lanes = shape
         # The first lane's index, where that is not the loop's own; where whole steps end; the bounds.
         self.index = self.head.dst
         self.first = NONE
@@ -129,13 +131,13 @@ class VectorLoop:
             self.first, self.stop, self.lo, self.hi = _downwards(f, self.lo, self.hi, self.lanes, self.head.line, out)
         #: Where whole steps end at the latest, of a loop that counts up.
         self.limit = NONE
-        self.made = self.predication(shapes, leaves, self.width, ample, blocks)
+        self.made = self.predication(shapes, leaves, width, ample, blocks)
         self.described = Loop(self.made.all, loop.unroll, whole=whole, rest=loop.rest or continues is not None)
         #: Totals that hold what there was before.
         self.absorbed: set[int] = set()
         self.usual = [row for row in loop.accumulators if row[0] not in self.made.totals]
 
-    def shape(self, shapes: Divergence, leaves: list[Leaf], plain: bool, bits: int) -> tuple[int, int]:
+    def choose_shape(self, shapes: Divergence, leaves: list[Leaf], plain: bool, bits: int) -> tuple[int, int]:
         """The width of the elements that decide how many lanes there are, and how many there are."""
         f = self.f
         target = self.target
