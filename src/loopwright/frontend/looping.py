@@ -181,6 +181,7 @@ def _unrolled(s: Staging, stmt: For, items: Any, numbers: range) -> int:
     code = s.emitter.code
     longest = FOR_LIMIT
     before = len(code)
+    iteration: list[Instr] = []
     most = before + GROWTH_LIMIT
     while True:
         s.at(stmt.line)
@@ -203,7 +204,15 @@ def _unrolled(s: Staging, stmt: For, items: Any, numbers: range) -> int:
         # (What is compared may be known in the first iteration.)
         if steps <= 2 and len(numbers) >= FEWEST_LEFT and unrolling.left() and not unrolling.hands_on() and counts_only(s, stmt, numbers, left=True):
             s.note(once(s, stmt), len(numbers))
-        if steps == 1 and is_dense(stmt.body, code, before, len(numbers)) and not unrolling.hands_on() and counts_only(s, stmt, numbers, many=True, dense=True):
+        if steps == 1:
+            iteration = code[before:]
+        # (What its first number has been copied to may be that very number before, too.)
+        if (
+            (steps == 1 or (steps == 2 and stmt.copied))
+            and is_dense(stmt.body, iteration, len(numbers))
+            and not unrolling.hands_on()
+            and counts_only(s, stmt, numbers, many=True, dense=True)
+        ):
             s.notes[dense(s, stmt)] = 1
             s.note(once(s, stmt), len(numbers))
         if steps == 1 and (len(code) - before) * len(numbers) > MANY and counts_only(s, stmt, numbers, many=True):

@@ -69,11 +69,11 @@ def _of_run_time(s: Staging, name: str, stmt: LoopStmt) -> bool:
     return isinstance(value, Value) and value.operand >= 0
 
 
-def is_dense(body: list[Stmt], code: list[Instr], first: int, steps: int) -> bool:
-    """Whether so many times what an iteration has made, the code from a position on, of a body with loops in it, has too many accesses to be looked at as a nest."""
-    if (len(code) - first) * steps <= MANY_ACCESSES or not _has_loops(body):
+def is_dense(body: list[Stmt], code: list[Instr], steps: int) -> bool:
+    """Whether so many times what an iteration has made, ``code``, of a body with loops in it, has too many accesses to be looked at as a nest."""
+    if len(code) * steps <= MANY_ACCESSES or not _has_loops(body):
         return False
-    return sum(instr.op is ops.LOAD or instr.op is ops.STORE for instr in code[first:]) * steps > MANY_ACCESSES
+    return sum(instr.op is ops.LOAD or instr.op is ops.STORE for instr in code) * steps > MANY_ACCESSES
 
 
 def _has_loops(body: list[Stmt]) -> bool:

@@ -117,9 +117,8 @@ class VectorLoop:
         #: Totals in narrower lanes than they have.
         self.narrow: list[Total] = find(f, f.code, span[0], span[1], [variable for variable, op, _ in loop.accumulators if op is ops.ADD and plain])
         # (Lanes of one total are as many in both.)
-        shape: tuple[int, int] = continues.shape if continues is not None else self.choose_shape(shapes, leaves, plain, bits or target.vector_bits)
-        self.shape = shape
-        width, self.lanes = shape
+        self.shape: tuple[int, int] = continues.shape if continues is not None else self.choose_shape(shapes, leaves, plain, bits or target.vector_bits)
+        width, self.lanes = self.shape
         # The first lane's index, where that is not the loop's own; where whole steps end; the bounds.
         self.index = self.head.dst
         self.first = NONE

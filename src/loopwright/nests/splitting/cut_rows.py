@@ -63,6 +63,8 @@ BEGUN: Final = 4
 _SEVERAL: Final = {**dict.fromkeys((ops.MIN, ops.MAX, ops.SELECT, ops.ABS, ops.ABS_DIFF), 2), **dict.fromkeys(LONG, 6)}
 #: So few, such as a load alone, stay with what has to be in order.
 FEW: Final = 2
+#: Loops that are known to have fewer iterations are not cut behind what has lanes.
+SHORTEST: Final = 16
 #: With fewer instructions before and behind it is not looked at.
 LEAST: Final = 6
 #: So many values are kept for each row at most.
@@ -103,7 +105,8 @@ def _cut(nest: Nest) -> _Cut | None:
     for loop in nest.loops:
         if _holds_several(nest, loop):
             return _Cut(nest, loop)
-        ordered = _in_order(nest, loop) if loop.step == 1 else None
+        # (Of a few iterations, none of which have lanes of their own, nothing is gained: what is around them may have lanes.)
+        ordered = _in_order(nest, loop) if loop.step == 1 and loop.reaches(SHORTEST) else None
         if ordered is not None:
             return _Behind(nest, loop, *ordered)
     return None
