@@ -22,7 +22,7 @@ from loopwright.nests.branches import added_arms, choices, flags, loop_bounds
 from loopwright.nests.branches.conversion import converted
 from loopwright.nests.canonical import cancelled, flattened, induction, low_halves, written_out
 from loopwright.nests.canonical.small_matrices import as_rows
-from loopwright.nests.elements import held_elements
+from loopwright.nests.elements import held_elements, scratch
 from loopwright.nests.elements.hoisted import hoist
 from loopwright.nests.elements.repeated import once, share, store_once
 from loopwright.nests.idioms.extremes import searches
@@ -116,6 +116,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
         shortcuts.run(f)
     as_written: set[int] = set()
     _add(done, held_elements.run(f, nests(f), target, as_written))
+    _add(done, scratch.run(f, nests(f), target, as_written))
     if choices.run(f):
         values.run(f)
     _add(done, searched_after.run(f, target, as_written))

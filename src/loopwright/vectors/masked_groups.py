@@ -27,7 +27,7 @@ __all__ = ["MaskedGroup", "able"]
 #: What may be in a lane that nobody reads.
 _ANY: Final = (NONE, 0)
 #: Groups of so many elements at most; of more, a vector is loaded for each.
-MOST_APART: Final = 4
+MOST_APART: Final = 8
 #: The bits of the shortest vectors that are stored.
 SHORTEST: Final = 128
 

@@ -14,6 +14,7 @@ there; loops that have no lanes so, or have them anyway, stay as they are.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from loopwright.ir import ops
@@ -27,12 +28,12 @@ from loopwright.nests.splitting.distribute import replaced
 from loopwright.nests.steps.lanes import free, may_be_in_lanes
 from loopwright.targets.target import Target
 
-__all__ = ["run"]
+__all__ = ["Elements", "arrays", "in_lanes", "plain", "rewritten", "run", "under"]
 
 #: So many elements are held at most.
 MOST: Final = 16
 #: Per element of an array, by how much its subscripts differ from the first one's: the accesses to it.
-_Elements = dict[tuple[int, ...], list[Access]]
+Elements = dict[tuple[int, ...], list[Access]]
 
 
 def run(f: Function, found: list[Nest], target: Target, written: set[int]) -> dict[int, str]:
@@ -54,18 +55,18 @@ def run(f: Function, found: list[Nest], target: Target, written: set[int]) -> di
         if nest.obstacles or not any(access.store and len(access.arms) for access in nest.accesses):
             continue
         for loop in nest.loops:
-            if loop.step != 1 or any(other.parent is loop for other in nest.loops) or not _plain(f, loop):
+            if loop.step != 1 or any(other.parent is loop for other in nest.loops) or not plain(f, loop):
                 continue
-            held = [elements for elements in _arrays(nest, loop) if _worth(f, loop, elements)]
-            if not held or too_many(nest, True) or _in_lanes(f, loop.head, loop.end, target):
+            held = [elements for elements in arrays(nest, loop) if _worth(f, loop, elements)]
+            if not held or too_many(nest, True) or in_lanes(f, loop.head, loop.end, target):
                 continue
             original = f.code
-            body = _rewritten(f, loop, held)
+            body = rewritten(f, loop, held)
             if body is None:
                 continue
             instead = [original[loop.head], *body, original[loop.end]]
             f.code = [*original[: loop.head], *instead, *original[loop.end + 1 :]]
-            gains = _in_lanes(f, loop.head, loop.head + len(instead) - 1, target)
+            gains = in_lanes(f, loop.head, loop.head + len(instead) - 1, target)
             f.code = original
             if gains:
                 replaced(nest, loop, instead, written)
@@ -74,26 +75,26 @@ def run(f: Function, found: list[Nest], target: Target, written: set[int]) -> di
     return done
 
 
-def _plain(f: Function, loop: NestLoop) -> bool:
-    """Whether a loop's body is arithmetic, accesses and branches between such."""
+def plain(f: Function, loop: NestLoop, also: tuple[ops.Op, ...] = ()) -> bool:
+    """Whether a loop's body is arithmetic, accesses and branches between such, and what else is named."""
     for instr in f.code[loop.head + 1 : loop.end]:
         op = instr.op
         if op.effect == ops.CONTROL:
-            if op not in ARMS:
+            if op not in ARMS and op not in also:
                 return False
         elif not op.pure and op is not ops.LOAD and op is not ops.STORE:
             return False
     return True
 
 
-def _arrays(nest: Nest, loop: NestLoop) -> list[_Elements]:
+def arrays(nest: Nest, loop: NestLoop) -> list[Elements]:
     """The arrays of which a loop accesses elements that are known to be the same or others, each with these."""
-    found: list[_Elements] = []
+    found: list[Elements] = []
     own = [access for access in nest.accesses if loop.head < access.position < loop.end]
     for array in sorted({access.array for access in own}):
         accesses = [access for access in own if access.array == array]
         first = accesses[0].subscripts
-        elements: _Elements = {}
+        elements: Elements = {}
         for access in accesses:
             place: list[int] = []
             for one, other in zip(first, access.subscripts, strict=True):
@@ -109,43 +110,52 @@ def _arrays(nest: Nest, loop: NestLoop) -> list[_Elements]:
     return found
 
 
-def _worth(f: Function, loop: NestLoop, elements: _Elements) -> bool:
+def _worth(f: Function, loop: NestLoop, elements: Elements) -> bool:
     """Whether several elements of an array are accessed in every iteration, and some under conditions as well."""
     if not 1 < len(elements) <= MOST:
         return False
     conditional = False
     for accesses in elements.values():
-        if all(_under(loop, access) for access in accesses):
+        if all(under(loop, access) for access in accesses):
             return False
-        conditional = conditional or any(_under(loop, access) for access in accesses)
+        conditional = conditional or any(under(loop, access) for access in accesses)
     return conditional
 
 
-def _under(loop: NestLoop, access: Access) -> bool:
+def under(loop: NestLoop, access: Access) -> bool:
     """Whether not all iterations of a loop make an access."""
     return any(position > loop.head for position, _ in access.arms)
 
 
-def _in_lanes(f: Function, head: int, end: int, target: Target) -> bool:
+def in_lanes(f: Function, head: int, end: int, target: Target) -> bool:
     """Whether a loop could be over lanes."""
     nest = nest_of(f, head, end)
     loop = nest.loops[0]
     return may_be_in_lanes(nest, loop, scalars(nest), target) and free(loop, dependences(nest, True))
 
 
-def _rewritten(f: Function, loop: NestLoop, held: list[_Elements]) -> list[Instr] | None:
-    """A body in which such elements are variables; None where what they are looked up with is not known at its beginning."""
+def rewritten(f: Function, loop: NestLoop, held: list[Elements], own: Sequence[Elements] = ()) -> list[Instr] | None:
+    """A body in which such elements are variables; None where what they are looked up with is not known at its beginning. Those that are the iteration's ``own`` are neither loaded nor stored."""
     code = f.code
     body = code[loop.head + 1 : loop.end]
     instead: dict[int, Instr] = {}  # by position
     front: list[Instr] = []
     behind: list[Instr] = []
     pure = [instr for instr in body if instr.op.pure]
-    for elements in held:
+    for elements in [*held, *own]:
         for accesses in elements.values():
-            first = next(access for access in accesses if not _under(loop, access))
+            first = next(access for access in accesses if not under(loop, access))
             instr = code[first.position]
             type_ = instr.type
+            value = f.register(type_, f.names[instr.dst] if instr.dst >= 0 else "", True)
+            for access in accesses:
+                one = code[access.position]
+                if access.store:
+                    instead[access.position] = Instr(ops.COPY, type_, value, [one.args[0]], 0, one.line)
+                else:
+                    instead[access.position] = Instr(ops.COPY, type_, one.dst, [value], 0, one.line)
+            if any(elements is one for one in own):
+                continue
             places = instr.args[1:] if first.store else instr.args
             wanted = {a for a in places if a >= 0}
             needed = slice_of(pure, wanted)
@@ -158,17 +168,10 @@ def _rewritten(f: Function, loop: NestLoop, held: list[_Elements]) -> list[Instr
             rename: dict[int, int] = {}
             clone(f, needed, rename, front)
             args = [rename.get(a, a) for a in places]
-            value = f.register(type_, f.names[instr.dst] if instr.dst >= 0 else "", True)
             if not (first.store and first is accesses[0]):
                 loaded = f.register(type_, "")
                 front.append(Instr(ops.LOAD, type_, loaded, args, instr.imm, instr.line))
                 front.append(Instr(ops.COPY, type_, value, [loaded], 0, instr.line))
-            for access in accesses:
-                one = code[access.position]
-                if access.store:
-                    instead[access.position] = Instr(ops.COPY, type_, value, [one.args[0]], 0, one.line)
-                else:
-                    instead[access.position] = Instr(ops.COPY, type_, one.dst, [value], 0, one.line)
             if any(access.store for access in accesses):
                 behind.append(Instr(ops.STORE, type_, NONE, [value, *args], instr.imm, instr.line))
     inside = [instead.get(loop.head + 1 + k, instr) for k, instr in enumerate(body)]

@@ -20,6 +20,7 @@ from loopwright.nests.analysis.nest import FEWEST_LANES, SHORTEST, Access, Nest,
 from loopwright.nests.analysis.operations import DIVISIONS, MOST_RARELY, MOST_STEPS, asking, gains, has
 from loopwright.nests.analysis.room import settle
 from loopwright.nests.analysis.scalars import CARRIED, HANDED, REDUCTION, Scalar, any_order
+from loopwright.nests.rewriting.unroll import has_loops
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I32, I64, PTR, U32, VOID, Type, mask_of, vector_of
 from loopwright.vectors.divergence import IN_PAIRS, WIDTHS, room_for, width_of
@@ -57,6 +58,13 @@ _WAITED: Final = 32
 _COUNTING: Final = frozenset((ops.ADD, ops.SUB, ops.MUL, ops.NEG, ops.COPY))
 _CONDITIONS: Final = frozenset((ops.AND, ops.OR, ops.XOR, ops.NOT, ops.SELECT, ops.COPY))
 _BRANCHES: Final = frozenset((ops.BR, ops.BR_IF))
+#: More elements that are looked up under masks, on machines on which that takes long, have to have so many operations each to be worth it.
+FEW_LOOK_UPS: Final = 4
+MOST_PER_LOOK_UP: Final = 8
+#: Groups of more elements, under masks, have to have so many operations for each; loops inside count as so many turns.
+FEW_APART: Final = 4
+MOST_PER_ELEMENT: Final = 8
+TURNS: Final = 4
 _REFUSED: Final = frozenset((ops.WHILE, ops.LOOP))
 _CONVERSIONS: Final = frozenset((ops.CONVERT, ops.CONVERT_SATURATED, *ops.UNCHECKED))
 #: Whose sequences depend on a constant that they divide or shift by. (Those of products do, too.)
@@ -100,18 +108,22 @@ def strided(nest: Nest, variables: list[Scalar], target: Target, beside: list[Ne
     """
     chosen = []
     for loop in reversed(nest.loops):
-        if (
-            loop.step != 1
-            or loop in beside
-            or not loop.long()
-            or any(other.parent is loop for other in nest.loops)
-            or not _scalars(nest, loop, variables, target)
-        ):
+        if loop.step != 1 or loop in beside or not loop.long() or not _registers_inside(nest, loop) or not _scalars(nest, loop, variables, target):
             continue
         body = _Body(nest, loop, target, False, _added_up(loop, variables), True)
         if body.possible() and not (body.crossing and (found is None or not independent(loop, found))):
             chosen.append(loop)
     return chosen
+
+
+def _registers_inside(nest: Nest, loop: NestLoop) -> bool:
+    """Whether loops inside of a loop, if there are any, access nothing but what is the same in all its iterations."""
+    return all(
+        access.loops[-1] is loop
+        or not (loop.head < access.position < loop.end)
+        or (not access.store and all(form is not None and not nest.forms.depends(form, loop.head, loop.end) for form in access.subscripts))
+        for access in nest.accesses
+    )
 
 
 def may_be_in_lanes(nest: Nest, loop: NestLoop, variables: list[Scalar], target: Target) -> bool:
@@ -441,9 +453,12 @@ class _Body:
         branched = 0
         common = 0  # instructions that all lanes run
         skipped = 0  # where the long arm ends that is passed over where no lane needs it
+        found_under_masks = operations = 0
         for k in range(self.loop.head + 1, self.loop.end):
             instr = code[k]
             op = instr.op
+            operations += op.effect == ops.PURE and op is not ops.COPY and self._of(instr.dst) == _VARYING
+            found_under_masks += depth > 0 and op is ops.LOAD and _VARYING in map(self._of, instr.args) and not f.arrays[instr.imm].data
             branched += depth > 0 and k > skipped
             common += depth == 0
             if op.effect == ops.CONTROL:
@@ -467,6 +482,8 @@ class _Body:
             elif self._of(instr.dst) == _VARYING and not (self.done(instr, self._most(instr, k < skipped, depth)) and (not looks_up or self._gains(instr))):
                 return False
         if self.strided and not self._in_order():
+            return False
+        if found_under_masks > FEW_LOOK_UPS and self.target.slow_gathers and operations < MOST_PER_LOOK_UP * found_under_masks:
             return False
         return branched <= max(MOST_BRANCHED, BRANCHED_PER_LANE * self.lanes, common * self.lanes // 2)
 
@@ -648,7 +665,7 @@ class _Body:
                 # (What is loaded next begins before where the last store ends, and waits until that is in the cache.)
                 return False
             stored_as = vector_of(f.arrays[group[0]].element, self.lanes)
-            if not stores_some(stored_as, count, self.target) and not able_under_masks(stored_as, count, self.target, asking(self.target), True):
+            if not stores_some(stored_as, count, self.target) and not self._under_masks(stored_as, count, True):
                 return False
         self.crossing = any(len(ways.get(array, ())) > 1 for array in stored)
         return _together(self.nest.f, members)
@@ -722,8 +739,17 @@ class _Body:
 
     def _dealt(self, type_: Type, apart: int, some: bool, store: bool) -> bool:
         """Whether elements in turn are loaded and stored together; ``some``: of the lanes that get there."""
-        asked = asking(self.target)
-        return able_under_masks(type_, apart, self.target, asked, store) and self._masks(type_.element) if some else dealt(type_, apart, self.target, asked)
+        return self._under_masks(type_, apart, store) and self._masks(type_.element) if some else dealt(type_, apart, self.target, asking(self.target))
+
+    def _under_masks(self, type_: Type, apart: int, store: bool) -> bool:
+        """Whether elements in turn are accessed under masks: of so few, or for so much that is computed, that scalars do not take less."""
+        if not able_under_masks(type_, apart, self.target, asking(self.target), store):
+            return False
+        if apart <= FEW_APART:
+            return True
+        body = self.nest.f.code[self.loop.head + 1 : self.loop.end]
+        work = sum([instr.op.effect == ops.PURE and instr.op is not ops.COPY for instr in body])
+        return work * (TURNS if has_loops(body) else 1) >= apart * MOST_PER_ELEMENT
 
     def _gathered(self, type_: Type, index: int) -> bool:
         """Whether a machine looks elements up at the values of an index."""
