@@ -37,7 +37,7 @@ from loopwright.vectors.interleaving import dealt
 
 __all__ = ["run"]
 
-#: Fewer iterations stay; and so do those of which fewer than the other stand next to each other, that may differ in their numbers, do not branch, and do not add to elements that stay the same in the loop around.
+#: Fewer iterations stay; and so do those of which fewer than the other stand next to each other, that may differ in their numbers, do not branch, and do not store to elements that stay the same in the loop around, or load such alone.
 FEWEST: Final = 8
 FEW: Final = 9
 #: So many iterations of what products of rows are made of stay.
@@ -344,7 +344,7 @@ class _Run:
             self.turns += 1
             at += self.period
         if (
-            self.turns < (FEWEST if self.accumulates(body) else self.few)
+            self.turns < (FEWEST if self.settled(body) else self.few)
             or not self.grows
             or not self.alone()
             or self.rolling.in_lanes(body, self.around, self.turns)
@@ -352,10 +352,15 @@ class _Run:
             return None
         return self.written()
 
-    def accumulates(self, body: list[Instr]) -> bool:
-        """Whether it stores, and each time to what stays the same in all iterations of the loop around."""
+    def settled(self, body: list[Instr]) -> bool:
+        """Whether it stores to what stays the same in all iterations of the loop around, or only loads what does, or has a loop in it: nothing of it would be dealt out to lanes of that loop."""
+        if not self.around:
+            return False
+        if any(instr.op is ops.FOR for instr in body):
+            return True
         stores = [instr for instr in body if instr.op is ops.STORE]
-        return bool(stores and self.around) and not any(self.rolling.hangs(place, self.around[0]) for store in stores for place in store.args[1:])
+        places = [place for store in stores for place in store.args[1:]] or [place for instr in body if instr.op is ops.LOAD for place in instr.args]
+        return not any(self.rolling.hangs(place, self.around[0]) for place in places)
 
     def iteration(self, turn: int) -> list[Instr]:
         """The instructions of an iteration."""
