@@ -20,7 +20,7 @@ from loopwright.nests.analysis.nest import Nest, NestLoop, Run, nests, parts
 from loopwright.nests.analysis.scalars import REDUCTION, Scalar, scalars
 from loopwright.nests.branches import added_arms, choices, flags, loop_bounds
 from loopwright.nests.branches.conversion import converted
-from loopwright.nests.canonical import cancelled, flattened, induction, low_halves, written_out
+from loopwright.nests.canonical import cancelled, flattened, induction, low_halves, unchanging, written_out
 from loopwright.nests.canonical.small_matrices import as_rows
 from loopwright.nests.elements import held_elements, scratch
 from loopwright.nests.elements.hoisted import hoist
@@ -93,6 +93,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     forget()
     cancelled.run(f)
     low_halves.run(f)
+    unchanging.run(f)
     done: dict[int, list[str]] = {}  # by the index of the outermost loop of a nest
     _add(done, induction.run(f))
     _add(done, split_bounds.run(f))
