@@ -91,6 +91,18 @@ def f(a, b, c):
                 a[3 * i + k] = T(i32(s) - k)
             c[i] = T(1)
 """,
+    "in both arms": """
+def f(a, b, c):
+    for i in range(b.shape[0] // 2):
+        if a[i] > T(40):
+            b[2 * i] = a[i]
+            b[2 * i + 1] = a[i] - b[2 * i + 1]
+        elif a[i] > T(20):
+            b[2 * i + 1] = T(7)
+        else:
+            b[2 * i + 1] = b[2 * i]
+            b[2 * i] = c[i]
+""",
     "wider": """
 def f(a, b, c):
     for i in range(a.shape[0] // 3):

@@ -370,6 +370,11 @@ def _together(f: Function, members: list[_Apart]) -> bool:
     return True
 
 
+def _exclusive(first: Access, second: Access) -> bool:
+    """Whether no iteration makes both of two accesses: they are in two arms of one branch."""
+    return any(position == other and arm != number for position, arm in first.arms for other, number in second.arms)
+
+
 class _Body:
     """What a loop's body does with values that differ by lane.
 
@@ -625,7 +630,8 @@ class _Body:
         f = self.nest.f
         ways: dict[int, set[int]] = {}
         stored: set[int] = set()
-        groups: dict[tuple[int, ...], list[int]] = {}
+        groups: dict[tuple[int, ...], set[int]] = {}
+        stores: dict[tuple[int, ...], list[tuple[int, Access]]] = {}
         loaded: dict[tuple[int, ...], int] = {}  # by the same key, the first element
         members: list[_Apart] = []
         for access in self.nest.accesses:
@@ -649,7 +655,10 @@ class _Body:
                     constant = form.constant
                 members.append(_Apart(access.position, access.array, access.store, step, constant))
                 if access.store:
-                    groups.setdefault(tuple(key), []).append(constant)
+                    if any(one == constant and not _exclusive(other, access) for one, other in stores.get(tuple(key), ())):
+                        return False
+                    stores.setdefault(tuple(key), []).append((constant, access))
+                    groups.setdefault(tuple(key), set()).add(constant)
                 else:
                     loaded[tuple(key)] = min(loaded.get(tuple(key), constant), constant)
         if not all(last + 1 in WIDTHS for last in self.rows.values()):
@@ -659,7 +668,7 @@ class _Body:
             first = min(constants)
             if sorted(constants) == list(range(first, first + count)):
                 continue
-            if len(set(constants)) < len(constants) or max(constants) >= first + count:
+            if max(constants) >= first + count:
                 return False
             if in_front(first, max(constants), loaded.get(group, first), count) < 0 and self.lanes < _WAITED:
                 # (What is loaded next begins before where the last store ends, and waits until that is in the cache.)
