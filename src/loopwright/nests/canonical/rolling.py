@@ -26,7 +26,7 @@ from loopwright.ir.affine import Forms
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.half_floats import is_half
 from loopwright.nests.analysis.dependence import dependences, too_many
-from loopwright.nests.analysis.nest import nests
+from loopwright.nests.analysis.nest import SHORTEST, nests
 from loopwright.nests.analysis.operations import asking
 from loopwright.nests.analysis.scalars import scalars
 from loopwright.nests.rewriting.unroll import crossing_branches
@@ -343,12 +343,11 @@ class _Run:
                 break
             self.turns += 1
             at += self.period
-        if (
-            self.turns < (FEWEST if self.settled(body) else self.few)
-            or not self.grows
-            or not self.alone()
-            or self.rolling.in_lanes(body, self.around, self.turns)
-        ):
+        least = FEWEST if self.settled(body) else self.few
+        if any(instr.op is ops.STORE and instr.type.bits * FEWEST < SHORTEST for instr in body):
+            # (Bytes are dealt out rather than to be so short a vector.)
+            least = FEW
+        if self.turns < least or not self.grows or not self.alone() or self.rolling.in_lanes(body, self.around, self.turns):
             return None
         return self.written()
 
