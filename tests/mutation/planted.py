@@ -145,7 +145,7 @@ PLANTED: tuple[Planted, ...] = (
     Planted(
         "loads moved past stores",
         "passes/select.py",
-        "if at < 0 or self.load_stretch[a] != self.loaded or args.count(a) > 1:",
+        "if at < 0 or args.count(a) > 1 or not self.still(a):",
         "if at < 0 or args.count(a) > 1:",
         _SELECT,
     ),

@@ -107,7 +107,8 @@ def test_as_written(runner: Runner, kernel: lw.Kernel) -> None:
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.function.__name__)
 def test_which_are_taken_apart(kernel: lw.Kernel) -> None:
     said = str(kernel.compile(*given(5, 40), target="x86-64-v4").nests())
-    assert ("the last iteration apart" in said) == KERNELS[kernel], said
+    # (What is put by in elements is taken apart as such: ``elements/scratch.py``.)
+    assert ("the last iteration apart" in said or "writes before it reads them in variables" in said) == KERNELS[kernel], said
     assert not KERNELS[kernel] or "lanes(j)" in said
 
 

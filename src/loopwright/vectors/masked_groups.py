@@ -103,7 +103,7 @@ class MaskedGroup:
         return self._cast(made.define(ops.ONES_WHERE, wide, [mask], wide), wide, self.units)
 
     def _masks(self, given: dict[int, int]) -> list[int]:
-        """The mask of each of memory's vectors."""
+        """The mask of each of memory's vectors; NONE of those of which nothing is accessed."""
         made, units, apart = self.made, self.units, self.apart
         masks = mask_of(units.bits, units.lanes)
         ones = {mask: self._ones(mask) for mask in dict.fromkeys(given.values())}
@@ -113,6 +113,9 @@ class MaskedGroup:
         for first in range(0, self.number * units.lanes, units.lanes):
             numbers = range(first, first + units.lanes)
             there = [n < total and n % apart in given for n in numbers]
+            if not any(there):
+                found.append(NONE)
+                continue
             if len(ones) == 1 and (NONE in ones or apart == self.each):
                 (spread,) = ones.values()
             else:
@@ -155,6 +158,9 @@ class MaskedGroup:
         """Load all that is accessed, and zeros in the place of the rest."""
         made, units = self.made, self.units
         for number, mask in enumerate(self.masks):
+            if mask == NONE:
+                self.vectors.append(NONE)
+                continue
             loaded = self.f.register(units, "")
             made.out.append(Instr(ops.MASKED_LOAD_AT, units, loaded, [mask, *self.where], 0, made.line, VOID, self._at(number)))
             self.vectors.append(loaded)
@@ -185,6 +191,8 @@ class MaskedGroup:
             vectors[number] = self._cast(value, wide if self.each > 1 else narrow, units)
         total = self.apart * self.type_.lanes
         for number, mask in enumerate(self.masks):
+            if mask == NONE:
+                continue
             places: list[tuple[int, int]] = []
             for n in range(number * units.lanes, (number + 1) * units.lanes):
                 lane, part = divmod(n, self.apart)

@@ -58,7 +58,10 @@ def run(f: Function, found: list[Nest], target: Target, written: set[int]) -> di
             if loop.step != 1 or any(other.parent is loop for other in nest.loops) or not plain(f, loop):
                 continue
             held = [elements for elements in arrays(nest, loop) if _worth(f, loop, elements)]
-            if not held or too_many(nest, True) or in_lanes(f, loop.head, loop.end, target):
+            if not held or too_many(nest, True):
+                continue
+            # (Elements in turn are better dealt out once than accessed under each condition's mask.)
+            if all(_along(nest, loop, elements) for elements in held) and in_lanes(f, loop.head, loop.end, target):
                 continue
             original = f.code
             body = rewritten(f, loop, held)
@@ -120,6 +123,12 @@ def _worth(f: Function, loop: NestLoop, elements: Elements) -> bool:
             return False
         conditional = conditional or any(under(loop, access) for access in accesses)
     return conditional
+
+
+def _along(nest: Nest, loop: NestLoop, elements: Elements) -> bool:
+    """Whether the elements of an array are next to those of the next iteration."""
+    last = next(iter(elements.values()))[0].subscripts[-1]
+    return last is not None and sum([times for value, times in last.terms.items() if nest.indices.get(value) is loop]) == 1
 
 
 def under(loop: NestLoop, access: Access) -> bool:
