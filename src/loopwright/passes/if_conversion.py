@@ -182,8 +182,6 @@ class _Conversion:
         #: By register: where it is written, whether that is inside an arm, and the innermost loop around.
         self.writes: dict[int, list[tuple[Instr, bool, int]]] = {}
         self.known: dict[int, bool] = {}
-        #: By variable that is copied between a comparison and its ``if``: of what.
-        self.copies: dict[int, int] = {}
         arms = 0
         begun: list[bool] = []
         loops = [-1]
@@ -361,15 +359,8 @@ class _Conversion:
             return self.join(closed, variables[0], arms[0])
         if condition in variables:
             return False
-        at = closed.start - 1
-        self.copies = {}
-        while at > 0 and out[at].op is ops.COPY and out[at].dst != condition:
-            self.copies[out[at].dst] = out[at].args[0]
-            at -= 1
-        before = out[at] if at >= 0 else None
+        before = out[closed.start - 1] if closed.start else None
         compare = before if before is not None and before.dst == condition and before.op.result == "M" and before.mem is None else None
-        if compare is not None and any(a in self.copies for a in compare.args):
-            compare = None
         chosen = [f.types[v] for v in variables]
         if not self.same_store(arms):
             return False
@@ -387,7 +378,7 @@ class _Conversion:
         line = out[closed.start].line
         del out[closed.start :]
         if compare is not None and self.uses[condition] == 1:
-            del out[at]
+            out.pop()
         out.extend(loads)
         bounds = self.bounds(variables, arms)
         out.extend(arms[0].made)
@@ -597,10 +588,9 @@ class _Conversion:
                 return
         if compare is not None and type_.is_float and compare.op in (ops.LT, ops.GT):
             # (Python's ``min(a, b)`` is b where b < a, and else a, also where one is no number.)
-            one, other = self.copies.get(first, first), self.copies.get(second, second)
-            if {one, other} == set(compare.args):
-                least = (compare.op is ops.LT) == (one == compare.args[0])
-                self.out.append(Instr(ops.MIN if least else ops.MAX, type_, into, [other, one], 0, line))
+            if {first, second} == set(compare.args):
+                least = (compare.op is ops.LT) == (first == compare.args[0])
+                self.out.append(Instr(ops.MIN if least else ops.MAX, type_, into, [second, first], 0, line))
                 return
         if compare is not None:
             condition = self.register(BOOL)

@@ -304,12 +304,16 @@ def differs(nest: Nest, loop: NestLoop, value: int) -> bool:
 
 
 def found_anew(nest: Nest, loop: NestLoop) -> bool:
-    """Whether the bounds of a loop are found anew in each iteration of the one around, otherwise than from its index."""
-    around = loop.parent
-    if around is None:
-        return False
+    """Whether the bounds of a loop are found anew in each iteration of one around, otherwise than from its index."""
     forms = (*loop.first, *loop.last)
-    return len(forms) < 2 or any(differs(nest, around, value) for form in forms for value in form.terms)
+    around = loop.parent
+    if around is not None and len(forms) < 2:
+        return True
+    while around is not None:
+        if any(differs(nest, around, value) for form in forms for value in form.terms):
+            return True
+        around = around.parent
+    return False
 
 
 def _scalars(nest: Nest, loop: NestLoop, variables: list[Scalar], target: Target) -> bool:
