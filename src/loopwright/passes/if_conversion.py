@@ -586,12 +586,11 @@ class _Conversion:
                     self.out.append(Instr(ops.NOT, BOOL, condition, [holds], 0, line))
                 self.out.append(Instr(ops.CONVERT, type_, into, [condition], 0, line, BOOL))
                 return
-        if compare is not None and type_.is_float and compare.op in (ops.LT, ops.GT):
+        if compare is not None and type_.is_float and compare.op in (ops.LT, ops.GT) and {first, second} == set(compare.args):
             # (Python's ``min(a, b)`` is b where b < a, and else a, also where one is no number.)
-            if {first, second} == set(compare.args):
-                least = (compare.op is ops.LT) == (first == compare.args[0])
-                self.out.append(Instr(ops.MIN if least else ops.MAX, type_, into, [second, first], 0, line))
-                return
+            least = (compare.op is ops.LT) == (first == compare.args[0])
+            self.out.append(Instr(ops.MIN if least else ops.MAX, type_, into, [second, first], 0, line))
+            return
         if compare is not None:
             condition = self.register(BOOL)
             self.out.append(Instr(compare.op, compare.type, condition, list(compare.args), compare.imm, compare.line))
