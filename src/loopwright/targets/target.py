@@ -574,38 +574,38 @@ def widens(type_: Type, source: Type) -> bool:
 class Target:
     """A machine with a vector width, CPU features and a calling convention; see ``targets/registry.py`` for the names.
 
-        Each machine's folder substitutes the methods that raise here.
+    Each machine's folder substitutes the methods that raise here.
 
-        Attributes:
-            name: e.g. ``x86-64-v3``.
-            family: of the machine, where the name, which is the user's own, does not begin with it.
-            description: what the user has described it by, where that is no name.
-            vector_bits: width of a vector register; 0 means that loops over lanes become scalar loops.
-            features: CPU features the generated code may use (names as in Linux's /proc/cpuinfo for x86).
-            convention: the calling convention.
-            registers: the physical registers by number; none on a machine without a register file, whose passes do not allocate.
-            classes: the register classes; given none, there is one that holds every type in no registers, for those who ask how many there are.
-            orders: their allocation orders, as numbers; order_masks: as bit masks. class_masks: all of a class's registers as one bit mask.
-            class_of_register: by a register's number, that of its class.
-            caller_saved: bit mask of what a call destroys.
-            stream_bits: width for reductions over one array, and for loops that load and store more than they compute, where memory is all that counts, and for rows that load
-                what the row before has stored; 0 for ``vector_bits``.
-            unrolling: how many steps of loops over lanes to do at once.
-            masked_bits: narrower lanes have no accesses under a mask of their own: as little as can be is done under one.
-            dear_masks: stores under a mask take many times as long as others, so that what is put next to each other is collected first, and totals under one a choice more in each step.
-            aligned_lines: vectors of a cache line that lie across two take twice the time, so that loops over them begin where an array's elements begin a line.
-            masks_hold_loads: loads from where a store under a mask might have written wait until what it has written is in the cache.
-            stores_low_bits: a scalar integer is stored from the low bits of a register that holds a wider one.
-    slow_gathers: look-ups take longer than as many loads, one by one.
-                    scalar_remainders: what is left of a loop over lanes is done index by index, where masked accesses cost as much as that; otherwise under a mask.
-            fused: a product and a sum of floats are one operation, where a function allows one rounding for both.
-            half_operations: the operations, by code, that it does on f16 itself, scalars and lanes, with all conversions from and to f16 among them; none where f16 is kept as its
-                bits, and computed with as f32.
-            core: what the core it compiles for can do at once, for the rewriting of loop nests; None: they stay as they are.
-            jumps_to_calls: it has rules for calls that leave the function.
-            frame_pointer: the register that points to such frames, or -1.
-            expanded: the operations, by code, that the pass ``expand`` asks ``expand`` about.
-            known_operations: what has been found of operations on lanes (``nests/analysis/operations.py``).
+    Attributes:
+        name: e.g. ``x86-64-v3``.
+        family: of the machine, where the name, which is the user's own, does not begin with it.
+        description: what the user has described it by, where that is no name.
+        vector_bits: width of a vector register; 0 means that loops over lanes become scalar loops.
+        features: CPU features the generated code may use (names as in Linux's /proc/cpuinfo for x86).
+        convention: the calling convention.
+        registers: the physical registers by number; none on a machine without a register file, whose passes do not allocate.
+        classes: the register classes; given none, there is one that holds every type in no registers, for those who ask how many there are.
+        orders: their allocation orders, as numbers; order_masks: as bit masks. class_masks: all of a class's registers as one bit mask.
+        class_of_register: by a register's number, that of its class.
+        caller_saved: bit mask of what a call destroys.
+        stream_bits: width for reductions over one array, and for loops that load and store more than they compute, where memory is all that counts, and for rows that load
+            what the row before has stored; 0 for ``vector_bits``.
+        unrolling: how many steps of loops over lanes to do at once.
+        masked_bits: narrower lanes have no accesses under a mask of their own: as little as can be is done under one.
+        dear_masks: stores under a mask take many times as long as others, so that what is put next to each other is collected first, and totals under one a choice more in each step.
+        aligned_lines: vectors of a cache line that lie across two take twice the time, so that loops over them begin where an array's elements begin a line.
+        masks_hold_loads: loads from where a store under a mask might have written wait until what it has written is in the cache.
+        stores_low_bits: a scalar integer is stored from the low bits of a register that holds a wider one.
+        slow_gathers: look-ups take longer than as many loads, one by one.
+        scalar_remainders: what is left of a loop over lanes is done index by index, where masked accesses cost as much as that; otherwise under a mask.
+        fused: a product and a sum of floats are one operation, where a function allows one rounding for both.
+        half_operations: the operations, by code, that it does on f16 itself, scalars and lanes, with all conversions from and to f16 among them; none where f16 is kept as its
+            bits, and computed with as f32.
+        core: what the core it compiles for can do at once, for the rewriting of loop nests; None: they stay as they are.
+        jumps_to_calls: it has rules for calls that leave the function.
+        frame_pointer: the register that points to such frames, or -1.
+        expanded: the operations, by code, that the pass ``expand`` asks ``expand`` about.
+        known_operations: what has been found of operations on lanes (``nests/analysis/operations.py``).
     """
 
     name: str = ""
