@@ -116,6 +116,9 @@ class VectorLoop:
         plain = leaving is None and carried is None
         #: Totals in narrower lanes than they have.
         self.narrow: list[Total] = find(f, f.code, span[0], span[1], [variable for variable, op, _ in loop.accumulators if op is ops.ADD and plain])
+        if continues is not None:
+            # (The totals of what it goes on from are as wide as what is added, or it would not be continued.)
+            self.narrow = []
         # (Lanes of one total are as many in both.)
         self.shape: tuple[int, int] = continues.shape if continues is not None else self.choose_shape(shapes, leaves, plain, bits or target.vector_bits)
         width, self.lanes = self.shape
