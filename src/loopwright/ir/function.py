@@ -69,6 +69,10 @@ class Mem:
         self.broadcast = broadcast
         self.role = role
 
+    def further(self, disp: int, size: int) -> Mem:
+        """So many bytes, so many further on."""
+        return Mem(self.indexed, self.scale, self.disp + disp, size, False, -1, self.array)
+
     def __reduce__(self) -> tuple[object, ...]:
         return Mem, (self.indexed, self.scale, self.disp, self.size, self.broadcast, self.role, self.array, self.origin)
 

@@ -635,7 +635,7 @@ class Interleaving:
         """The address of a vector of a group, as it lies in memory."""
         where, mem = self._where(first, base)
         size = first.instr.type.size
-        return where, Mem(mem.indexed, mem.scale, mem.disp + number * size, size, False, -1, mem.array)
+        return where, mem.further(number * size, size)
 
 
 def _position(member: _Member) -> int:

@@ -18,7 +18,7 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Mem
 from loopwright.targets.target import Target
-from loopwright.types import I64, UNSIGNED, VOID, Type, mask_of, vector_of
+from loopwright.types import UNSIGNED, VOID, Type, mask_of, vector_of
 from loopwright.vectors.accesses import Accesses
 from loopwright.vectors.tables import Asked
 
@@ -85,13 +85,6 @@ class MaskedGroup:
         self.masks = self._masks(masks)
         self.vectors: list[int] = []
 
-    def _literal(self, lanes: list[int]) -> int:
-        """A constant vector."""
-        f, units = self.f, self.units
-        data = b"".join(n.to_bytes(units.bits // 8, "little") for n in lanes).ljust(64, b"\0")
-        words = [f.const(I64, int.from_bytes(data[at : at + 8], "little", signed=True)) for at in range(0, 64, 8)]
-        return self.made.define(ops.LITERAL, units, words, units)
-
     def _ones(self, mask: int) -> int:
         """All bits 1 in lanes that are on, in as many of memory's lanes as there are for one."""
         made, wide = self.made, self.wide
@@ -100,7 +93,7 @@ class MaskedGroup:
         if self.each > 1:
             widened = mask_of(wide.bits, wide.lanes)
             mask = made.define(ops.MASK_CONVERT, widened, [mask], widened, mask_of(self.type_.bits, wide.lanes))
-        return self._cast(made.define(ops.ONES_WHERE, wide, [mask], wide), wide, self.units)
+        return made.recast(self.units, made.define(ops.ONES_WHERE, wide, [mask], wide))
 
     def _masks(self, given: dict[int, int]) -> list[int]:
         """The mask of each of memory's vectors; NONE of those of which nothing is accessed."""
@@ -123,17 +116,14 @@ class MaskedGroup:
                     [*ones.values()], [(each[n % apart], n // apart * self.each) if one else _ANY for n, one in zip(numbers, there, strict=True)]
                 )
             if not all(there):
-                pattern = self._literal([(1 << units.bits) - 1 if one else 0 for one in there])
+                pattern = made.literal(units, [(1 << units.bits) - 1 if one else 0 for one in there])
                 spread = pattern if NONE in ones and len(ones) == 1 else made.define(ops.AND, units, [spread, pattern], units)
             found.append(made.define(ops.NE, units, [spread, self.f.const(units, 0)], masks))
         return found
 
-    def _cast(self, value: int, given: Type, to: Type) -> int:
-        return value if given is to else self.made.define(ops.BITCAST, to, [value], to, given)
-
     def _lookup(self, vectors: list[int], lanes: list[int]) -> int:
-        units = self.units
-        return self.made.define(ops.LOOKUP_LANES if len(vectors) == 1 else ops.LOOKUP_PAIR, units, [*vectors, self._literal(lanes)], units, units)
+        made, units = self.made, self.units
+        return made.define(ops.LOOKUP_LANES if len(vectors) == 1 else ops.LOOKUP_PAIR, units, [*vectors, made.literal(units, lanes)], units, units)
 
     def _gathered(self, vectors: list[int], places: list[tuple[int, int]]) -> int:
         """A vector of lanes of others: in which of them each is, and where there; ``_ANY`` where it does not matter."""
@@ -151,8 +141,8 @@ class MaskedGroup:
 
     def _at(self, number: int) -> Mem:
         """The memory of one of the vectors."""
-        mem, size = self.mem, self.units.size
-        return Mem(mem.indexed, mem.scale, mem.disp + number * size, size, False, -1, mem.array)
+        size = self.units.size
+        return self.mem.further(number * size, size)
 
     def load(self) -> None:
         """Load all that is accessed, and zeros in the place of the rest."""
@@ -175,7 +165,7 @@ class MaskedGroup:
         given = units
         if self.each > 1:
             wide, narrow = self.wide, self.narrow
-            found = made.define(ops.CONVERT, narrow, [self._cast(found, units, wide)], narrow, wide)
+            found = made.define(ops.CONVERT, narrow, [made.recast(wide, found)], narrow, wide)
             given = narrow
         same = given is self.type_
         made.out.append(Instr(ops.COPY if same else ops.BITCAST, self.type_, result, [found], 0, made.line, VOID if same else given))
@@ -185,10 +175,10 @@ class MaskedGroup:
         made, units, wide, narrow = self.made, self.units, self.wide, self.narrow
         vectors = [NONE] * self.apart
         for number, value in values.items():
-            value = self._cast(value, self.type_, narrow)
+            value = made.recast(narrow, value)
             if self.each > 1:
                 value = made.define(ops.CONVERT, wide, [value], wide, narrow)
-            vectors[number] = self._cast(value, wide if self.each > 1 else narrow, units)
+            vectors[number] = made.recast(units, value)
         total = self.apart * self.type_.lanes
         for number, mask in enumerate(self.masks):
             if mask == NONE:

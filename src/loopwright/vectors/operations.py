@@ -7,6 +7,7 @@ from typing import Final
 from loopwright.errors import InternalError, UnsupportedOperationError
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
+from loopwright.ir.literals import words
 from loopwright.ir.ops import Op
 from loopwright.types import BOOL, VOID, Type, mask_of, vector_of
 
@@ -45,6 +46,15 @@ class Operations:
         made = self.f.register(result)
         self.out.append(Instr(op, type_, made, args, imm, self.line, source))
         return made
+
+    def recast(self, type_: Type, value: int) -> int:
+        """The same bits as another type."""
+        given = self.f.type_of(value)
+        return value if given is type_ else self.define(ops.BITCAST, type_, [value], type_, given)
+
+    def literal(self, type_: Type, lanes: list[int]) -> int:
+        """A constant vector of unsigned numbers."""
+        return self.define(ops.LITERAL, type_, words(self.f, type_, lanes), type_)
 
     def full(self, element: Type) -> Type:
         """The type of so many elements; of conditions the masks of the loop."""

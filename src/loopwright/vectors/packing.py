@@ -144,11 +144,6 @@ class Packing(Tables):
             value = self.define(ops.SHUFFLE_BYTES, whole, [value, low, high], whole, given)
         return self.recast(type_, self.define(ops.LOOKUP_BYTES, found, [value, row], found, whole))
 
-    def recast(self, type_: Type, value: int) -> int:
-        """The same bits as another type."""
-        given = self.f.type_of(value)
-        return value if given is type_ else self.define(ops.BITCAST, type_, [value], type_, given)
-
     def row(self, type_: Type, units: int, bits: int, deal: bool) -> int:
         """A table's row for the bits of a mask: a vector of bytes."""
         length = type_.lanes * units

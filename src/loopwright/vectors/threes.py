@@ -56,15 +56,7 @@ class Threes:
 
     def _at(self, place: int) -> Mem:
         """The memory of a vector that begins so many elements further on."""
-        mem = self.mem
-        return Mem(mem.indexed, mem.scale, mem.disp + place * self.type_.element.size, self.units.size, False, -1, mem.array)
-
-    def _literal(self, lanes: list[int]) -> int:
-        """A constant vector of numbers of lanes."""
-        f, units = self.f, self.units
-        data = b"".join(n.to_bytes(units.bits // 8, "little") for n in lanes).ljust(64, b"\0")
-        words = [f.const(I64, int.from_bytes(data[at : at + 8], "little", signed=True)) for at in range(0, 64, 8)]
-        return self.made.define(ops.LITERAL, units, words, units)
+        return self.mem.further(place * self.type_.element.size, self.units.size)
 
     def load(self) -> None:
         """Load all elements, and zeros behind them."""
@@ -89,7 +81,7 @@ class Threes:
         for n in range(type_.lanes):
             lanes[n * times + (times - 1 if signed else 0)] = 3 * n + number
         op = ops.LOOKUP_PAIR if len(self.vectors) == 2 else ops.LOOKUP_LANES
-        chosen = made.define(op, units, [*self.vectors, self._literal(lanes)], units, units)
+        chosen = made.define(op, units, [*self.vectors, made.literal(units, lanes)], units, units)
         wide = vector_of((SIGNED if signed else UNSIGNED)[times * type_.bits], type_.lanes)
         part = made.define(ops.BITCAST, wide, [chosen], wide, units)
         return made.define(ops.SHR, wide, [part, f.const(wide, (times - 1) * type_.bits)], wide) if signed else part
@@ -101,5 +93,5 @@ class Threes:
         vectors = [made.define(ops.BITCAST, units, [value], units, self.f.types[value]) for value in (pairs, third)]
         order = [2 * (n // 3) + n % 3 if n % 3 < 2 else 2 * lanes + 2 * (n // 3) for n in range(3 * lanes)]
         for place in (0, 3 * lanes - units.lanes):
-            chosen = made.define(ops.LOOKUP_PAIR, units, [*vectors, self._literal(order[place : place + units.lanes])], units, units)
+            chosen = made.define(ops.LOOKUP_PAIR, units, [*vectors, made.literal(units, order[place : place + units.lanes])], units, units)
             made.out.append(Instr(ops.STORE_AT, units, NONE, [chosen, *self.where], 0, made.line, VOID, self._at(place)))

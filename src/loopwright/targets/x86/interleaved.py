@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Mem
+from loopwright.ir.literals import words
 from loopwright.ir.roles import address_at
 from loopwright.targets.steps import Emit
 from loopwright.targets.target import Rule, Use
@@ -120,7 +121,7 @@ class _Parts:
     def mem(self, disp: int, size: int) -> Mem:
         given = self.instr.mem
         assert given is not None
-        return Mem(given.indexed, given.scale, given.disp + disp, size, False, -1, given.array)
+        return given.further(disp, size)
 
     def load(self, number: int) -> int:
         """Chunks ``number``, ``number + count``, …; or those that come next."""
@@ -361,10 +362,8 @@ def numbers_type(type_: Type) -> Type:
 
 def literal(f: Function, type_: Type, lanes: list[int], line: int, emit: Emit) -> int:
     """A constant vector of unsigned numbers."""
-    data = b"".join(n.to_bytes(type_.bits // 8, "little") for n in lanes).ljust(64, b"\0")
-    words = [f.const(I64, int.from_bytes(data[at : at + 8], "little", signed=True)) for at in range(0, 64, 8)]
     made = f.register(type_)
-    emit(Instr(ops.LITERAL, type_, made, words, 0, line))
+    emit(Instr(ops.LITERAL, type_, made, words(f, type_, lanes), 0, line))
     return made
 
 
