@@ -127,7 +127,7 @@ def run(f: Function, target: Target) -> None:
             if found is None and within is not None and _shorten(f, target, shapes, root, (position, end)):
                 code = f.code
                 first, last = _mentions(f)
-            elif found is None and within is not None and not _even(f, target, shapes, root):
+            elif found is None and within is not None and len(_known_pieces(f, target, instr, shapes.widest(set()) or USUAL)) != 1:
                 rows = rereads(f, target, shapes, leaves, (position, end), within.dst, places)
             if rows is not None:
                 _split(f, target, root, shapes, leaves, (position, end), out, None, rows)
@@ -287,18 +287,17 @@ def _shorten(f: Function, target: Target, shapes: Divergence, root: Bracket, spa
     A store under a mask touches no other bytes, but loads from these wait for it: those of the next row.
     """
     head = root.opener
-    lo, hi, step = head.args
+    lo, _, step = head.args
     assert head.loop is not None
-    if lo >= 0 or hi >= 0 or f.const_values[~step] != 1 or head.loop.accumulators or target.vector_bits <= WORDS:
+    if f.const_values[~step] != 1 or head.loop.accumulators or target.vector_bits <= WORDS:
         return False
     code = f.code
     body = code[span[0] + 1 : span[1]]
-    begin, end = int(f.const_values[~lo]), int(f.const_values[~hi])
     width = shapes.widest(set()) or USUAL
-    pieces = _pieces(end - begin, target.vector_bits // width, least(width) // width)
+    pieces = _known_pieces(f, target, head, width)
     if len(pieces) < 2 or len(pieces) * len(body) > _MOST_SHORT or any(IS_LOOP[instr.op.code] for instr in body) or crossing_branches(body):
         return False
-    at = begin + pieces[0]
+    first = at = int(f.const_values[~lo]) + pieces[0]
     rest: list[Instr] = []
     for count in pieces[1:]:
         if count * width < least(width):
@@ -315,17 +314,16 @@ def _shorten(f: Function, target: Target, shapes: Divergence, root: Bracket, spa
             rest.append(Instr(ops.END, VOID, NONE, [], 0, code[span[1]].line))
         at += count
     f.code = [*code[: span[1] + 1], *rest, *code[span[1] + 1 :]]
-    head.args = [lo, f.const(I64, begin + pieces[0]), step]
+    head.args = [lo, f.const(I64, first), step]
     return True
 
 
-def _even(f: Function, target: Target, shapes: Divergence, root: Bracket) -> bool:
-    """Whether a loop of known length is a vector, or several of them."""
-    lo, hi, _ = root.opener.args
-    width = shapes.widest(set()) or USUAL
+def _known_pieces(f: Function, target: Target, head: Instr, width: int) -> list[int]:
+    """A loop of known length in parts, for lanes of so many bits: one of whole vectors alone, if it is even; none of another loop."""
+    lo, hi, _ = head.args
     if lo >= 0 or hi >= 0:
-        return False
-    return len(_pieces(int(f.const_values[~hi]) - int(f.const_values[~lo]), max(1, target.vector_bits // width), max(1, least(width) // width))) == 1
+        return []
+    return _pieces(int(f.const_values[~hi]) - int(f.const_values[~lo]), max(1, target.vector_bits // width), max(1, least(width) // width))
 
 
 def _pieces(count: int, lanes: int, least: int) -> list[int]:

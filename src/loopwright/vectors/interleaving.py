@@ -245,7 +245,8 @@ class Interleaving:
             if not first.store:
                 self._group_loads(group, members, always)
             elif not self._group_stores(group, members):
-                for mask in dict.fromkeys(m.mask for m in group):
+                masks = dict.fromkeys(m.mask for m in group)
+                for mask in masks if len(masks) > 1 else ():
                     self._group_stores([m for m in group if m.mask == mask], members)
 
     def _group_loads(self, group: list[_Member], members: list[_Member], always: bool) -> None:

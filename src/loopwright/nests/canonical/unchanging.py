@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import Final
 
 from loopwright.ir import ops
-from loopwright.ir.brackets import match
+from loopwright.ir.brackets import end_of, match
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.loops import IS_LOOP
 
@@ -123,11 +123,7 @@ def _named(f: Function) -> tuple[dict[int, set[int]], dict[int, set[int]], dict[
         if IS_LOOP[instr.op.code]:
             if not partner:
                 partner = match(f.code)
-            end = partner[position]
-            while f.code[end].op.opens:
-                # (A ``do`` has a body.)
-                end = partner[end]
-            opened.append((position, end, depth))
+            opened.append((position, end_of(f.code, partner, position), depth))
             reads[position], writes[position], conditional[position] = set(), set(), set()
         elif opened and position == opened[-1][1]:
             opened.pop()

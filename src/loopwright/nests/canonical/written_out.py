@@ -61,7 +61,6 @@ def run(f: Function) -> dict[int, list[str]]:
 def around_vectors(f: Function) -> None:
     """Write out loops of few iterations around loops over lanes, all of whose lanes are a vector or two: their counter takes as long as what they do."""
     writer = _Writer(f)
-    partner: list[int] = []
     position = len(f.code)
     while position:
         position -= 1
@@ -73,8 +72,7 @@ def around_vectors(f: Function) -> None:
             around -= 1
         if around < 0 or not writer.known(f.code[around], MOST_TURNS):
             continue
-        partner = match(f.code)
-        end = partner[around]
+        end = match(f.code)[around]
         body = f.code[around + 1 : end]
         turns = writer.turns(f.code[around])
         if len(turns) * len(body) > MOST or sum(instr.op.opens for instr in body) > 1 or repeats(body):

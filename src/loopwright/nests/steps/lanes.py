@@ -634,8 +634,7 @@ class _Body:
         f = self.nest.f
         ways: dict[int, set[int]] = {}
         stored: set[int] = set()
-        groups: dict[tuple[int, ...], set[int]] = {}
-        stores: dict[tuple[int, ...], list[tuple[int, Access]]] = {}
+        groups: dict[tuple[int, ...], list[tuple[int, Access]]] = {}
         loaded: dict[tuple[int, ...], int] = {}  # by the same key, the first element
         members: list[_Apart] = []
         for access in self.nest.accesses:
@@ -659,15 +658,16 @@ class _Body:
                     constant = form.constant
                 members.append(_Apart(access.position, access.array, access.store, step, constant))
                 if access.store:
-                    if any(one == constant and not _exclusive(other, access) for one, other in stores.get(tuple(key), ())):
+                    stores = groups.setdefault(tuple(key), [])
+                    if any(one == constant and not _exclusive(other, access) for one, other in stores):
                         return False
-                    stores.setdefault(tuple(key), []).append((constant, access))
-                    groups.setdefault(tuple(key), set()).add(constant)
+                    stores.append((constant, access))
                 else:
                     loaded[tuple(key)] = min(loaded.get(tuple(key), constant), constant)
         if not all(last + 1 in WIDTHS for last in self.rows.values()):
             return False
-        for group, constants in groups.items():
+        for group, stores in groups.items():
+            constants = {constant for constant, _ in stores}
             count = self.rows[group[0]] + 1 if group[1] == _ROWS else group[1]
             first = min(constants)
             if sorted(constants) == list(range(first, first + count)):
