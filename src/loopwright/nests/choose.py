@@ -116,8 +116,10 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
         # (Of more that parts of a condition load it is known that it is inside.)
         shortcuts.run(f)
     as_written: set[int] = set()
-    _add(done, held_elements.run(f, nests(f), target, as_written))
-    _add(done, scratch.run(f, nests(f), target, as_written))
+    found = nests(f)
+    written = f.code
+    _add(done, held_elements.run(f, found, target, as_written))
+    _add(done, scratch.run(f, found if f.code is written else nests(f), target, as_written))
     if choices.run(f):
         values.run(f)
     _add(done, searched_after.run(f, target, as_written))

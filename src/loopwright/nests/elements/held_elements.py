@@ -28,7 +28,7 @@ from loopwright.nests.splitting.distribute import replaced
 from loopwright.nests.steps.lanes import free, may_be_in_lanes
 from loopwright.targets.target import Target
 
-__all__ = ["Elements", "arrays", "in_lanes", "plain", "rewritten", "run", "under"]
+__all__ = ["Elements", "arrays", "gains", "in_lanes", "plain", "rewritten", "run", "under"]
 
 #: So many elements are held at most.
 MOST: Final = 16
@@ -63,15 +63,11 @@ def run(f: Function, found: list[Nest], target: Target, written: set[int]) -> di
             # (Elements in turn are better dealt out once than accessed under each condition's mask.)
             if all(_along(nest, loop, elements) for elements in held) and in_lanes(f, loop.head, loop.end, target):
                 continue
-            original = f.code
             body = rewritten(f, loop, held)
             if body is None:
                 continue
-            instead = [original[loop.head], *body, original[loop.end]]
-            f.code = [*original[: loop.head], *instead, *original[loop.end + 1 :]]
-            gains = in_lanes(f, loop.head, loop.head + len(instead) - 1, target)
-            f.code = original
-            if gains:
+            instead = [f.code[loop.head], *body, f.code[loop.end]]
+            if gains(f, loop, instead, 0, len(instead) - 1, target):
                 replaced(nest, loop, instead, written)
                 done[nest.loops[0].index] = f"elements of each iteration of {nest.name(loop)} held in variables"
                 break
@@ -141,6 +137,15 @@ def in_lanes(f: Function, head: int, end: int, target: Target) -> bool:
     nest = nest_of(f, head, end)
     loop = nest.loops[0]
     return may_be_in_lanes(nest, loop, scalars(nest), target) and free(loop, dependences(nest, True))
+
+
+def gains(f: Function, loop: NestLoop, instead: list[Instr], first: int, last: int, target: Target) -> bool:
+    """Whether a loop could be over lanes that stands, from ``first`` to ``last``, in what would take the place of another."""
+    original = f.code
+    f.code = [*original[: loop.head], *instead, *original[loop.end + 1 :]]
+    found = in_lanes(f, loop.head + first, loop.head + last, target)
+    f.code = original
+    return found
 
 
 def rewritten(f: Function, loop: NestLoop, held: list[Elements], own: Sequence[Elements] = ()) -> list[Instr] | None:

@@ -20,7 +20,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.nests.analysis.dependence import too_many
 from loopwright.nests.analysis.nest import Access, Nest, NestLoop
-from loopwright.nests.elements.held_elements import Elements, arrays, in_lanes, plain, rewritten, under
+from loopwright.nests.elements.held_elements import Elements, arrays, gains, in_lanes, plain, rewritten, under
 from loopwright.nests.rewriting.unroll import clone, read_once
 from loopwright.nests.splitting.conditions import own_variables
 from loopwright.nests.splitting.distribute import replaced
@@ -143,8 +143,4 @@ def _instead(nest: Nest, loop: NestLoop, held: list[Elements], own: list[Element
     behind.append(Instr(ops.END, VOID, NONE, [], 0, end.line))
     first = Instr(ops.FOR, head.type, head.dst, [lo, last, head.args[2]], 0, line)
     instead = [*front, first, *body, end, *behind]
-    f.code = [*original[: loop.head], *instead, *original[loop.end + 1 :]]
-    start = loop.head + len(front)
-    gains = in_lanes(f, start, start + len(body) + 1, target)
-    f.code = original
-    return instead if gains else []
+    return instead if gains(f, loop, instead, len(front), len(front) + len(body) + 1, target) else []
