@@ -155,6 +155,16 @@ class Nest:
             self._varying[value] = known
         return known
 
+    def grows(self, form: Form, loop: NestLoop) -> int:
+        """By how much a form grows with the index of a loop, taken by itself."""
+        return sum([coefficient for value, coefficient in form.terms.items() if self.indices.get(value) is loop])
+
+    def times(self, form: Form | None, loop: NestLoop) -> int:
+        """How often the index of a loop is in a form; 2 where that is not known."""
+        if form is None or any(value not in self.indices and loop.index in self.forms.leaves[value] for value in form.terms):
+            return 2
+        return self.grows(form, loop)
+
     def requires(self, head: Instr, step: int) -> bool:
         """Have it asked in front of the nest whether a loop that it has been made into runs (``runs``); False where its bounds are not known there."""
         lo, hi = head.args[0], head.args[1]

@@ -124,7 +124,7 @@ def _worth(f: Function, loop: NestLoop, elements: Elements) -> bool:
 def _along(nest: Nest, loop: NestLoop, elements: Elements) -> bool:
     """Whether the elements of an array are next to those of the next iteration."""
     last = next(iter(elements.values()))[0].subscripts[-1]
-    return last is not None and sum([times for value, times in last.terms.items() if nest.indices.get(value) is loop]) == 1
+    return last is not None and nest.grows(last, loop) == 1
 
 
 def under(loop: NestLoop, access: Access) -> bool:

@@ -150,7 +150,7 @@ def _border(nest: Nest, loop: NestLoop, place: int) -> _Border | None:
     """A minimum or maximum of the index of a loop, or its negative, more or less something that stays the same, and of something that does."""
     instr = nest.f.code[place]
     forms = [nest.forms.of(a) for a in instr.args]
-    times = [_times(nest, form, loop) for form in forms]
+    times = [nest.times(form, loop) for form in forms]
     if sorted(map(abs, times)) != [0, 1]:
         return None
     moving = 0 if times[0] else 1
@@ -167,13 +167,6 @@ def _border(nest: Nest, loop: NestLoop, place: int) -> _Border | None:
     greater = (sign > 0) == above  # the moving one is the greater
     takes = moving if greater == (instr.op is ops.MAX) else 1 - moving
     return _Border(place, at, above, instr.args[takes])
-
-
-def _times(nest: Nest, form: Form | None, loop: NestLoop) -> int:
-    """How often the index of a loop is in a form; 2 where that is not known."""
-    if form is None or any(value not in nest.indices and loop.index in nest.forms.leaves[value] for value in form.terms):
-        return 2
-    return sum(coefficient for value, coefficient in form.terms.items() if nest.indices.get(value) is loop)
 
 
 def _there(nest: Nest, loop: NestLoop, register: int) -> bool:

@@ -187,15 +187,8 @@ def _unwrap(nest: Nest) -> None:
 
 def _clamps(nest: Nest, loop: NestLoop, instr: Instr, clamped: set[int]) -> bool:
     """Whether a minimum or maximum is of an index of an innermost loop, or what is linear in it or has been clamped already, and of what stays the same."""
-    times = [1 if a in clamped else _times_of(nest, nest.forms.of(a), loop) for a in instr.args]
+    times = [1 if a in clamped else nest.times(nest.forms.of(a), loop) for a in instr.args]
     return abs(times[0]) + abs(times[1]) == 1
-
-
-def _times_of(nest: Nest, form: Form | None, loop: NestLoop) -> int:
-    """How often the index of a loop is in a form; a number that is no answer where that is not known."""
-    if form is None or any(value not in nest.indices and loop.index in nest.forms.leaves[value] for value in form.terms):
-        return 2
-    return sum(coefficient for value, coefficient in form.terms.items() if nest.indices.get(value) is loop)
 
 
 def _write_clamp(f: Function, instr: Instr, out: list[Instr]) -> None:

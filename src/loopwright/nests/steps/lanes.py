@@ -142,7 +142,7 @@ def in_pairs(nest: Nest, loop: NestLoop) -> bool:
         last = access.subscripts[-1]
         if not loop.head < access.position < loop.end or last is None:
             continue
-        moves = sum([coefficient for value, coefficient in last.terms.items() if nest.indices.get(value) is loop])
+        moves = nest.grows(last, loop)
         if moves in IN_PAIRS or (len(access.subscripts) > 1 and not last.terms and width_of(last.constant) in IN_PAIRS):
             return True
     return False
@@ -243,7 +243,7 @@ def _just_stored(nest: Nest, dependence: Dependence, loop: NestLoop) -> bool:
 def _follows(nest: Nest, around: NestLoop, last: Form, bound: Form) -> bool:
     """Whether the bound of an inner loop is, one iteration of the loop around it later, right behind an index."""
     apart = bound.plus(last, -1)
-    moves = sum([coefficient for value, coefficient in bound.terms.items() if nest.indices.get(value) is around])
+    moves = nest.grows(bound, around)
     return not apart.terms and apart.constant + moves * around.step == 1
 
 

@@ -127,7 +127,7 @@ def _behind(nest: Nest, loop: NestLoop, store: Access, load: Access) -> bool:
     for x, y in zip(store.subscripts, load.subscripts, strict=True):
         if x is None or y is None or x.terms != y.terms:
             return False
-        step = sum([coefficient for value, coefficient in x.terms.items() if nest.indices.get(value) is loop]) * loop.step
+        step = nest.grows(x, loop) * loop.step
         apart = x.constant - y.constant
         if not step:
             if apart:
