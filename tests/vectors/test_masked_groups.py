@@ -270,3 +270,31 @@ def test_the_text_after_every_pass_does_the_same(runner: Runner, name: str, dtyp
         found, memory = _arrays(name, dtype, 150, 3)
         Interpreter(parse(code.ir(after), target=runner.target), runner.target).call(*found)
         assert all(np.array_equal(x, y) for x, y in zip(expected, memory, strict=True)), after
+
+
+def test_what_is_left_over_of_counts() -> None:
+    """A total wider than what is added to it, which is no narrow one where elements are dealt out in an inner loop."""
+    source = """
+def f(a, b, c):
+    s = i64(0)
+    m = f64(0)
+    for i in range(a.shape[0]):
+        for k in range(6):
+            if a[i, k] > f64(3):
+                s += 1
+        m += a[i, k]
+        c[i] = m
+    b[0] = s
+"""
+    spaces: list[dict[str, Any]] = [{"i64": np.int64, "f64": np.float64}, {"i64": lw.i64, "f64": lw.f64}]
+    for space in spaces:
+        exec(source, space)  # noqa: S102 (the source above)
+    spaces[1]["f"].__annotations__.update(a=lw.Array, b=lw.Array, c=lw.Array)
+    kernel = lw.kernel(source=source, contract=False)(spaces[1]["f"])
+    for n in (1, 2, 7, 40):
+        given = [np.random.default_rng(n).integers(0, 8, (n, 6)).astype(np.float64), np.zeros(2, np.int64), np.zeros(n)]
+        wanted, found = [x.copy() for x in given], [x.copy() for x in given]
+        spaces[0]["f"](*wanted)
+        kernel(*found)
+        for x, y in zip(wanted, found, strict=True):
+            assert np.array_equal(x, y), n
