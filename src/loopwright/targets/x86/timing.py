@@ -99,8 +99,17 @@ VP?MASKMOV(PD|Q)                       | sy  | 0        | 18 | 5 store
 VMOV(APS|APD|UPS|UPD|NTPS|DQA\\d*|DQU\\d*|S[HSD]|[DQW]) | s | 0 | 1 | -
 VMOVS[HSD]                             | r   | 1        | 1 | fp
 VMOV(APS|APD|UPS|UPD|DQA\\d*|DQU\\d*)  | r   | 0        | 1 | -
-VMOV[DQW]|VPINSR\\w                    | g>v | 3        | 1 | to_vector
-VMOV[DQW]|VPEXTR\\w                    | v>g | 3/3/3    | 1 | to_int
+VMOV[DQW]                              | g>v | 3        | 1 | to_vector
+VMOV[DQW]                              | v>g | 3/3/3    | 1 | to_int
+# From the vector to the result, which is how chains of them go; 4 from the integer register.
+VPINSR\\w                              | m   | 1        | 2 | misc
+VPINSR\\w                              | *   | 1        | 2 | to_vector + misc
+VPEXTR\\w                              | s   | 0        | 2 | misc
+VPEXTR\\w                              | *   | 4        | 2 | misc + to_int
+# 2, 4 and 8 elements. What limits the widest is not known; to_int stands for it.
+VP?GATHER\\w+                          | xm  | 5        | 23 | -
+VP?GATHER\\w+                          | ym  | 9        | 29 | -
+VP?GATHER\\w+                          | zm  | 16       | 53 | 11.7 to_int
 VMOVQ                                  | r   | 1        | 1 | fp
 VP?MOVMSK\\w+                          | *   | 3/5/5    | 1 | to_int
 VPBROADCAST\\w                         | g>v | 4        | 2 | to_vector + shuffle
@@ -222,6 +231,10 @@ VMOV[DQW]                              | v>g | 2        | 1 | p0
 VMOVQ                                  | r   | 1        | 1 | p015
 VPINSR\\w                              | *   | 3        | 2 | 2 p5
 VPEXTR\\w                              | *   | 3        | 2 | p0 + p5
+# (From LLVM's model alone; beside the load of one element.)
+VP?GATHER\\w+                          | xm  | 11       | 5 | p0 + p5 + p015 + p23
+VP?GATHER\\w+                          | ym  | 12       | 5 | p0 + p5 + p015 + 3 p23
+VP?GATHER\\w+                          | zm  | 14       | 5 | p0 + p5 + p05 + 7 p23
 VP?MOVMSK\\w+                          | *   | 3        | 1 | p0
 VPBROADCAST\\w                         | g>v | 3        | 1 | p5
 KMOV\\w                                | m   | 2        | 2 | p5
