@@ -55,7 +55,7 @@ from loopwright.nests.steps.candidates import LEAST_GAIN, Change, Jam, Wave, bes
 from loopwright.nests.steps.carry import carry, rereads
 from loopwright.nests.steps.distances import by_distance
 from loopwright.nests.steps.jam import invariant
-from loopwright.nests.steps.lanes import adjacent, free, in_pairs, mark, strided
+from loopwright.nests.steps.lanes import adjacent, free, mark, shuffled, strided
 from loopwright.nests.steps.narrow import narrow
 from loopwright.nests.steps.order import reorder
 from loopwright.nests.steps.packs import packs
@@ -469,8 +469,8 @@ def _completed(
     further: list[NestLoop] = []
     if target.vector_bits:
         further = [loop for loop in strided(nest, variables, target, beside, found) if free(loop, found)]
-        # (Rows of six and eight elements had better be vectors themselves than be dealt out.)
-        beside_each_other = packs(nest, target, [loop for loop in nest.loops if not (loop in further and in_pairs(nest, loop))])
+        # (Rows of six and eight elements, and of more, had better be vectors themselves than be dealt out.)
+        beside_each_other = packs(nest, target, [loop for loop in nest.loops if not (loop in further and shuffled(nest, loop))])
         further = [loop for loop in further if not any(change.loop is loop and change.whole(nest) for change in beside_each_other)]
         changes[:] = [
             change for change in changes if not (isinstance(change, Wave | Jam) and change.innermost in further and _along(nest, target, core, found, change))

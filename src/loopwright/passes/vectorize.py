@@ -465,6 +465,7 @@ def _near(f: Function, target: Target, shapes: Divergence, leaves: list[Leaf]) -
     most: dict[int, int] = {}
     number: dict[int, int] = {}
     stored: set[int] = set()
+    far: set[int] = set()
     for leaf in leaves:
         instr = leaf.instr
         if instr.op is not ops.LOAD and instr.op is not ops.STORE:
@@ -473,6 +474,9 @@ def _near(f: Function, target: Target, shapes: Divergence, leaves: list[Leaf]) -
         indices = instr.args[-len(array.extents) :]
         if len(indices) < 2 or lay(shapes, indices) != APART:
             continue
+        if array.strides[-1] >= 0 and all(shapes.step(i) is None for i in indices[-2:]):
+            far.add(array.strides[-1])  # (rows of matrices)
+            continue
         step = shapes.step(indices[-2])
         lone = indices[-1] < 0 and step is not None and step.times == 1 and step.of == NONE and all(shapes.step(i) is None for i in indices[:-2])
         if not lone:
@@ -480,10 +484,14 @@ def _near(f: Function, target: Target, shapes: Divergence, leaves: list[Leaf]) -
         if array.strides[-1] < 0:
             continue
         distance = array.strides[-1]
+        if f.const_values[~indices[-1]] >= WIDTHS[-1]:
+            far.add(distance)
         most[distance] = max(most.get(distance, 0), int(f.const_values[~indices[-1]]))
         number[distance] = instr.imm
         if instr.op is ops.STORE:
             stored.add(distance)
+    # (Elements of longer rows are those of squares, or taken one by one.)
+    most = {distance: last for distance, last in most.items() if distance not in far}
     if not most or not all(1 <= last < WIDTHS[-1] and (last + 1 in WIDTHS or distance not in stored) for distance, last in most.items()):
         return []
     wide = {distance: last + 1 if distance in stored else _PIXEL if last < _PIXEL else WIDTHS[-1] for distance, last in most.items()}

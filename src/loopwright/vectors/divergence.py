@@ -390,12 +390,13 @@ class Divergence:
         """Bits of the widest element of any vector, at least 8, but for those of instructions given by ``id``; 0 if there is none."""
         found = 0
         types = self.f.types
+        rows = self._rows()
         for leaf in self.leaves:
             instr = leaf.instr
             if (apart and id(instr) in apart) or (self.apart and id(instr) in self.apart):
                 continue
             if instr.op is ops.LOAD or instr.op is ops.STORE:
-                found = max(found, room_for(self._apart(instr), self.f.arrays[instr.imm].element.bits, self.target))
+                found = max(found, room_for(self._apart(instr, rows), self.f.arrays[instr.imm].element.bits, self.target))
             if instr.op is ops.STORE:
                 element = self.f.arrays[instr.imm].element
                 found = max(found, element.bits)
@@ -420,15 +421,26 @@ class Divergence:
                 found = 64
         return found
 
-    def _apart(self, access: Instr) -> int:
-        """How far the elements are apart that lanes access, in an array or in rows of so many; 0 where that is not known."""
-        last = access.args[-1]
-        step = self.step(last)
+    def _in_row(self, access: Instr) -> bool:
+        """Whether an access is to one of the first elements of a row, and in the next lane to the next row."""
+        indices = access.args[int(access.op is ops.STORE) :]
+        return len(indices) > 1 and indices[-1] < 0 and self.of(indices[-2]) == LINEAR
+
+    def _rows(self) -> dict[int, int]:
+        """By array of whose rows lanes have one each, the last element of a row that is accessed."""
+        found: dict[int, int] = {}
+        for leaf in self.leaves:
+            instr = leaf.instr
+            if (instr.op is ops.LOAD or instr.op is ops.STORE) and self._in_row(instr):
+                found[instr.imm] = max(found.get(instr.imm, 0), int(self.f.const_values[~instr.args[-1]]))
+        return found
+
+    def _apart(self, access: Instr, rows: dict[int, int]) -> int:
+        """How far the elements are apart that lanes access, in an array or in rows of so many; 0 where that is not known, or more than are dealt out."""
+        step = self.step(access.args[-1])
         if step is not None:
             return step.times if step.of == NONE else 0
-        indices = access.args[int(access.op is ops.STORE) :]
-        in_row = len(indices) > 1 and last < 0 and self.of(indices[-2]) == LINEAR
-        return width_of(int(self.f.const_values[~last])) if in_row else 0
+        return width_of(rows[access.imm]) if self._in_row(access) else 0
 
     def _looked_up(self, instr: Instr) -> bool:
         """Whether the index that differs by lane is a narrow one; of the narrower integer the vectors are counted where it is made."""

@@ -23,11 +23,15 @@ from loopwright.vectors.accesses import Accesses
 from loopwright.vectors.divergence import IN_PAIRS, WIDTHS
 from loopwright.vectors.masked_groups import MaskedGroup
 from loopwright.vectors.masked_groups import able as able_under_masks
+from loopwright.vectors.squares import Squares, side, to_load, to_store
+from loopwright.vectors.squares import able as has_squares
 from loopwright.vectors.tables import Asked
 from loopwright.vectors.threes import Threes, able
 
 __all__ = ["Interleaving", "dealt", "stores_some"]
 
+#: How far elements are apart whose distance is not known: further than any that belong to one row.
+FAR: Final = 1 << 40
 #: Bytes within which a shuffle puts them into another order.
 BLOCK: Final = 16
 _Key = tuple[tuple[int, ...], ...]
@@ -87,12 +91,14 @@ class _Member:
         constant: of the last index.
         mask: of the lanes that access it, of whichever width; NONE where all do.
         together: how many elements are accessed as one integer that is wider.
+        far: they are not dealt out, but elements of squares.
     """
 
-    __slots__ = ("apart", "array", "constant", "instr", "key", "mask", "position", "store", "together")
+    __slots__ = ("apart", "array", "constant", "far", "instr", "key", "mask", "position", "store", "together")
 
-    def __init__(self, position: int, instr: Instr, apart: int, key: _Key, constant: int, mask: int) -> None:
+    def __init__(self, position: int, instr: Instr, apart: int, key: _Key, constant: int, mask: int, far: bool) -> None:
         self.position = position
+        self.far = far
         self.mask = mask
         self.together = 1
         self.instr = instr
@@ -201,18 +207,19 @@ class Interleaving:
         """An access that may belong to a group."""
         f = self.made.f
         stride = instr.args[len(instr.op.operands) - 2]
-        if stride >= 0 and stride not in self.assumed:
-            return None
         mask = NONE if instr.args[0] in self.all else self.masks.get(instr.args[0], instr.args[0])
         size = instr.type.element.size
-        apart, rest = divmod(self.assumed[stride] if stride >= 0 else int(f.const_values[~stride]), size)
-        if rest or not (
+        apart, rest = FAR, 0
+        if stride < 0 or stride in self.assumed:
+            apart, rest = divmod(self.assumed[stride] if stride >= 0 else int(f.const_values[~stride]), size)
+        near = apart != FAR and (
             dealt(instr.type, apart, self.target, self.has)
             if mask == NONE
             else able_under_masks(instr.type, apart, self.target, self.has, instr.op is ops.MASKED_STORE_STRIDED)
-        ):
+        )
+        if rest or not (near or (mask == NONE and abs(apart) > 1 and has_squares(instr.type, self.has))):
             return None
-        key: list[tuple[int, ...]] = [(apart,)]
+        key: list[tuple[int, ...]] = [(apart, stride)]
         indices = instr.args[len(instr.op.operands) - 1 :]
         last = Form(0, {})
         for n, index in enumerate(indices):
@@ -222,7 +229,7 @@ class Interleaving:
             last = form
             terms = [number for item in sorted(form.terms.items()) for number in item]
             key.append((form.constant if n < len(indices) - 1 else 0, *terms))
-        return _Member(position, instr, apart, tuple(key), last.constant, mask)
+        return _Member(position, instr, apart if near else abs(apart), tuple(key), last.constant, mask, not near)
 
     def _stretch(self, members: list[_Member], always: bool) -> None:
         """Find the groups among accesses that come one after the other."""
@@ -252,6 +259,9 @@ class Interleaving:
     def _group_loads(self, group: list[_Member], members: list[_Member], always: bool) -> None:
         """Make loads of one group one access, or a few."""
         first = group[0]
+        if first.far:
+            self._place_squares(group, members, always and self.gaps)
+            return
         known = (first.array, first.key)
         self.least_loaded[known] = min(first.constant, self.least_loaded.get(known, first.constant))
         complete = first.mask != NONE or len({m.constant for m in group}) == first.apart
@@ -261,6 +271,8 @@ class Interleaving:
 
     def _group_stores(self, group: list[_Member], members: list[_Member]) -> bool:
         """Make stores of one group one access, if that can be."""
+        if group[0].far:
+            return self._squares_stored(group, members)
         if not self._storable(group) or not self._movable(group, members):
             return False
         times = self._together(group)
@@ -272,23 +284,87 @@ class Interleaving:
 
     def _place_loads(self, group: list[_Member], members: list[_Member]) -> None:
         """Loads are made where the first of them is, so that they share what they read, as far as no store between meets them."""
-        known = {m.position: m for m in members}
-        by_place = sorted(group, key=lambda m: m.position)
-        together: list[_Member] = []
-        for m in by_place:
-            if together and not self._meets(together[0].position, m, known):
-                together.append(m)
-                self.groups[m.position] = None
-                continue
-            together = [m]
-            self.groups[m.position] = together
+        found = self._unmet(group, members)
+        for together in found:
+            self.groups.update(dict.fromkeys([m.position for m in together[1:]]))
+            self.groups[together[0].position] = together
         base = min(m.constant for m in group)
         times = self._together(group)
         for m in group:
             m.together = times
             self.bases[m.position] = base
-            if len(together) == len(group) and m.mask == NONE:
-                self.loaded[m.instr.dst] = (together, m.constant - base)
+            if len(found) == 1 and m.mask == NONE:
+                self.loaded[m.instr.dst] = (found[0], m.constant - base)
+
+    def _unmet(self, group: list[_Member], members: list[_Member]) -> list[list[_Member]]:
+        """Loads of a group in order, in parts that no store meets between the first and the last of them."""
+        known = {m.position: m for m in members}
+        found: list[list[_Member]] = []
+        for m in sorted(group, key=_position):
+            if found and not self._meets(found[-1][0].position, m, known):
+                found[-1].append(m)
+            else:
+                found.append([m])
+        return found
+
+    # --- elements of squares ------------------------------------------------------------------------------------
+
+    def _place_squares(self, group: list[_Member], members: list[_Member], gaps: bool) -> None:
+        """Loads of elements of rows any distance apart, as far as squares have several of them; with ``gaps`` others behind them may be read."""
+        first, last = group[0], group[-1]
+        count = side(first.instr.type)
+        beyond = gaps and first.key[0][0] >= count and first.key[0][0] != FAR
+        for together in self._unmet(group, members):
+            wanted = sorted({m.constant for m in together})
+            for start, inside in to_load(wanted, last.constant, count, beyond).items():
+                taken = [m for m in together if m.constant in inside]
+                self.spare = self.spare or start + count - 1 > last.constant
+                self.groups.update(dict.fromkeys([m.position for m in taken[1:]]))
+                self.groups[taken[0].position] = taken
+                self.bases[taken[0].position] = start
+
+    def _squares_stored(self, group: list[_Member], members: list[_Member]) -> bool:
+        """Stores of elements of rows any distance apart, as far as they fill squares, are made where the last of them is."""
+        constants = [m.constant for m in group]
+        squares = to_store(sorted(constants), side(group[0].instr.type)) if len(set(constants)) == len(constants) else {}
+        whole = {element for inside in squares.values() for element in inside}
+        taken = [m for m in group if m.constant in whole]
+        if any(m.mask != NONE for m in group) or not taken or not self._movable(taken, members):
+            return False
+        self.groups.update(dict.fromkeys([m.position for m in taken]))
+        self.groups[max(m.position for m in taken)] = taken
+        return True
+
+    def _squares(self, first: _Member, array: int) -> Squares:
+        """What accesses squares, by the index of the first of its accesses."""
+        made, instr = self.made, first.instr
+        made.line = instr.line
+        indices = instr.args[len(instr.op.operands) - 1 :]
+        number = first.constant
+        if indices[-1] < 0:
+            # (The same address serves all of a row.)
+            indices, number = [*indices[:-1], made.f.const(I64, 0)], 0
+        return Squares(made, instr.type, array, instr.args[len(instr.op.operands) - 2], made.pointer(array, indices), number, self.has)
+
+    def _load_square(self, group: list[_Member]) -> None:
+        """What has been loaded by one square."""
+        first = group[0]
+        start = self.bases[first.position]
+        columns = self._squares(first, first.array).load(start)
+        given = self.made.f.types[columns[0]]
+        for member in group:
+            instr = member.instr
+            same = instr.type is given
+            column = columns[member.constant - start]
+            self.made.out.append(Instr(ops.COPY if same else ops.BITCAST, instr.type, instr.dst, [column], 0, instr.line, VOID if same else given))
+
+    def _store_squares(self, group: list[_Member]) -> None:
+        """All squares of stores."""
+        first = min(group, key=_position)
+        values = {m.constant: m.instr.args[1] for m in group}
+        squares = self._squares(first, first.array)
+        for start, inside in to_store(sorted(values), side(first.instr.type)).items():
+            squares.store(start, [values[one] for one in inside])
 
     def _storable(self, group: list[_Member]) -> bool:
         """Whether the stores of a group are to one element each, and to all or to some that can be stored alone, in all lanes or in some."""
@@ -398,6 +474,9 @@ class Interleaving:
         """What has been loaded by a group, or by those of it that are loaded together."""
         first = group[0]
         made = self.made
+        if first.far:
+            self._load_square(group)
+            return
         base = self.bases[first.position]
         where, mem = self._where(first, base)
         times = first.together
@@ -513,6 +592,9 @@ class Interleaving:
         """All parts; zeros in the place of those that are to stay as they are in memory."""
         parts = sorted(group, key=lambda m: m.constant)
         first = parts[0]
+        if first.far:
+            self._store_squares(group)
+            return
         if any(m.mask != NONE for m in parts) or not (len(parts) == first.apart or stores_some(instr.type, first.apart, self.target)):
             where, mem = self._where(min(group, key=_position), first.constant)
             self._masked(parts, where, mem, first.constant).store({m.constant - first.constant: m.instr.args[1] for m in parts})

@@ -21,10 +21,11 @@ from loopwright.ir.function import Array, Instr
 from loopwright.nests.analysis.dependence import dependences, too_many
 from loopwright.nests.analysis.nest import Access, Nest, Run, nests
 from loopwright.nests.analysis.scalars import scalars
-from loopwright.nests.steps.lanes import free, strided
+from loopwright.nests.steps.lanes import LONGEST_ROW, free, strided
 from loopwright.targets.target import Target
 from loopwright.types import I64
 from loopwright.vectors.divergence import WIDTHS
+from loopwright.vectors.squares import CHUNK
 
 __all__ = ["as_rows"]
 
@@ -115,9 +116,15 @@ def _matrices(nest: Nest) -> dict[int, _Rows]:
             sizes.insert(0, max(constants) + 1)
         # (Of one row alone it seems that there are others, which nothing accesses.)
         rows = _Rows(sizes, _together(nest, accesses) if len(sizes) == 1 else 1)
-        if (len(sizes) > 1 or rows.times > 1) and min(sizes) > 1 and rows.length in WIDTHS and not f.arrays[number].size:
+        several = (len(sizes) > 1 or rows.times > 1) and min(sizes) > 1
+        if several and (rows.length in WIDTHS or _as_squares(rows, f.arrays[number])) and not f.arrays[number].size:
             found[number] = rows
     return found
+
+
+def _as_squares(rows: _Rows, array: Array) -> bool:
+    """Whether rows are elements of squares (``vectors/squares.py``), for which those of the matrices are too short."""
+    return WIDTHS[-1] < rows.length <= LONGEST_ROW and rows.sizes[-1] * array.element.size < CHUNK
 
 
 def _together(nest: Nest, accesses: list[Access]) -> int:

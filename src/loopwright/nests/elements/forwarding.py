@@ -16,11 +16,14 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Form, Forms
 from loopwright.ir.brackets import match
 from loopwright.ir.function import Function, Instr
+from loopwright.ir.loops import IS_LOOP
 
 __all__ = ["run"]
 
 #: An element of an array: its number, and its subscripts.
 _Element = tuple[int, list[Form]]
+#: One, and the register that has it.
+_Known = tuple[_Element, int]
 
 
 def run(f: Function) -> None:
@@ -30,7 +33,7 @@ def run(f: Function) -> None:
     partner = match(f.code)
     for head, instr in enumerate(f.code):
         if instr.loop is not None and instr.loop.lanes and _again(f.code, head, partner[head]):
-            _forward(f, head, partner[head])
+            _forward(f, head, partner[head], partner)
 
 
 def _again(code: list[Instr], head: int, end: int) -> bool:
@@ -45,13 +48,23 @@ def _again(code: list[Instr], head: int, end: int) -> bool:
     return False
 
 
-def _forward(f: Function, head: int, end: int) -> None:
+def _forward(f: Function, head: int, end: int, partner: list[int]) -> None:
     code = f.code
     forms = Forms(f, head, end)
-    known: list[tuple[_Element, int]] = []
+    known: list[_Known] = []
+    around: list[list[_Known]] = []  # by open bracket, what is known where it ends, or its next part begins
     for k in range(head + 1, end):
         instr = code[k]
         op = instr.op
+        if op.closes:
+            known = around.pop()
+        if op.opens:
+            if IS_LOOP[op.code]:
+                close = partner[k]
+                while code[close].op is not ops.END:
+                    close = partner[close]
+                known = _kept(f, forms, known, k, close)
+            around.append(_kept(f, forms, known, k, partner[k]))
         if op is ops.LOAD or op is ops.STORE:
             element = _element(forms, instr)
             if op is ops.STORE:
@@ -65,8 +78,20 @@ def _forward(f: Function, head: int, end: int) -> None:
                 value = instr.dst
             if element is not None and (value < 0 or not f.variable[value]):
                 known.append((element, value))
-        elif op.effect != ops.PURE and op.effect != ops.READS:
+        elif op.effect == ops.CALLS or op.effect == ops.WRITES:
             known = []
+
+
+def _kept(f: Function, forms: Forms, known: list[_Known], head: int, end: int) -> list[_Known]:
+    """What of that which is known is so, too, behind any of the code between."""
+    for k in range(head + 1, end):
+        instr = f.code[k]
+        if instr.op is ops.STORE:
+            element = _element(forms, instr)
+            known = [one for one in known if element is not None and _different(f, element, one[0])]
+        elif instr.op.effect == ops.CALLS or instr.op.effect == ops.WRITES:
+            return []
+    return known
 
 
 def _element(forms: Forms, access: Instr) -> _Element | None:

@@ -21,16 +21,18 @@ from loopwright.nests.analysis.operations import DIVISIONS, MOST_RARELY, MOST_ST
 from loopwright.nests.analysis.room import settle
 from loopwright.nests.analysis.scalars import CARRIED, HANDED, REDUCTION, Scalar, any_order
 from loopwright.nests.rewriting.unroll import has_loops
+from loopwright.nests.steps.in_turn import ROWS, InTurn
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I32, I64, PTR, U32, VOID, Type, mask_of, vector_of
 from loopwright.vectors.divergence import IN_PAIRS, WIDTHS, room_for, width_of
-from loopwright.vectors.interleaving import dealt, in_front, stores_some
+from loopwright.vectors.interleaving import dealt
 from loopwright.vectors.masked_groups import able as able_under_masks
 from loopwright.vectors.skipped import long_arm
+from loopwright.vectors.squares import able as has_squares
 from loopwright.vectors.sums import find
 from loopwright.vectors.tables import parts
 
-__all__ = ["adjacent", "computed", "differs", "found_anew", "free", "in_lanes", "in_pairs", "looked_up", "mark", "may_be_in_lanes", "obstructs", "strided"]
+__all__ = ["adjacent", "computed", "differs", "found_anew", "free", "in_lanes", "looked_up", "mark", "may_be_in_lanes", "obstructs", "shuffled", "strided"]
 
 #: Of an ``if`` whose condition differs by lane both arms run: they may have so many instructions together, or so many times as many as there are lanes, without long arms
 #: that are passed over (``vectors/skipped.py``); or, where there is much else, which lanes gain by, so many times half as many as that has.
@@ -49,12 +51,6 @@ _LINEAR: Final = 1
 _AFFINE: Final = 2
 _VARYING: Final = 3
 
-#: What stands for a step from row to row, where others are numbers of elements.
-_ROWS: Final = 100
-
-#: So many elements take longer one by one than a load that waits for two stores to be in the cache (measured on Zen 4: 16 take half as long, 64 take 2.5 times).
-_WAITED: Final = 32
-
 _COUNTING: Final = frozenset((ops.ADD, ops.SUB, ops.MUL, ops.NEG, ops.COPY))
 _CONDITIONS: Final = frozenset((ops.AND, ops.OR, ops.XOR, ops.NOT, ops.SELECT, ops.COPY))
 _BRANCHES: Final = frozenset((ops.BR, ops.BR_IF))
@@ -65,6 +61,10 @@ MOST_PER_LOOK_UP: Final = 8
 FEW_APART: Final = 4
 MOST_PER_ELEMENT: Final = 8
 TURNS: Final = 4
+#: Of how many operations divisions, and roots, take the time besides.
+DIVIDED: Final = 3
+#: So many elements may a row have of which lanes take some.
+LONGEST_ROW: Final = 64
 _REFUSED: Final = frozenset((ops.WHILE, ops.LOOP))
 _CONVERSIONS: Final = frozenset((ops.CONVERT, ops.CONVERT_SATURATED, *ops.UNCHECKED))
 #: Whose sequences depend on a constant that they divide or shift by. (Those of products do, too.)
@@ -136,15 +136,19 @@ def _added_up(loop: NestLoop, variables: list[Scalar]) -> list[int]:
     return [scalar.variable for scalar in variables if scalar.loop is loop and scalar.kind == REDUCTION and scalar.op is ops.ADD]
 
 
-def in_pairs(nest: Nest, loop: NestLoop) -> bool:
-    """Whether elements of a loop over lanes would have to be dealt out in pairs, as those of rows of 6 or 8 are."""
+def shuffled(nest: Nest, loop: NestLoop) -> bool:
+    """Whether elements of a loop over lanes would take more than a shuffle each: in pairs, as those of rows of 6 or 8 do, or in squares."""
     for access in nest.accesses:
         last = access.subscripts[-1]
         if not loop.head < access.position < loop.end or last is None:
             continue
         moves = nest.grows(last, loop)
-        if moves in IN_PAIRS or (len(access.subscripts) > 1 and not last.terms and width_of(last.constant) in IN_PAIRS):
+        if moves in IN_PAIRS or moves > WIDTHS[-1]:
             return True
+        if len(access.subscripts) > 1 and not last.terms:
+            row = access.subscripts[-2]
+            if width_of(last.constant) in (0, *IN_PAIRS) or (row is not None and not row.terms):
+                return True
     return False
 
 
@@ -346,39 +350,6 @@ def moved(f: Function, target: Target, variable: int) -> bool:
     )
 
 
-class _Apart:
-    """An access to elements that are several apart."""
-
-    __slots__ = ("array", "constant", "position", "step", "store")
-
-    def __init__(self, position: int, array: int, store: bool, step: int, constant: int) -> None:
-        self.position = position
-        self.array = array
-        self.store = store
-        self.step = step
-        self.constant = constant
-
-
-def _together(f: Function, members: list[_Apart]) -> bool:
-    """Whether the stores to each array may all be made where the last of them is (``vectors/interleaving.py``): no other array, which may be the same, is accessed between at the same
-    elements. That a kernel's arrays are apart is asked in front of the nest; of views (``passes/counted.py``) those that are accessed alike may be one."""
-    members = [m for m in members if f.arrays[m.array].view]
-    for array in {m.array for m in members if m.store}:
-        stores = [m for m in members if m.store and m.array == array]
-        last = max(m.position for m in stores)
-        for other in members:
-            if other.array == array or other.position > last:
-                continue
-            if any(m.position < other.position and m.step == other.step and (m.constant - other.constant) % m.step == 0 for m in stores):
-                return False
-    return True
-
-
-def _exclusive(first: Access, second: Access) -> bool:
-    """Whether no iteration makes both of two accesses: they are in two arms of one branch."""
-    return any(position == other and arm != number for position, arm in first.arms for other, number in second.arms)
-
-
 class _Body:
     """What a loop's body does with values that differ by lane.
 
@@ -462,12 +433,16 @@ class _Body:
         branched = 0
         common = 0  # instructions that all lanes run
         skipped = 0  # where the long arm ends that is passed over where no lane needs it
-        found_under_masks = operations = 0
+        found_anywhere = found_under_masks = operations = divisions = 0
         for k in range(self.loop.head + 1, self.loop.end):
             instr = code[k]
             op = instr.op
-            operations += op.effect == ops.PURE and op is not ops.COPY and self._of(instr.dst) == _VARYING
-            found_under_masks += depth > 0 and op is ops.LOAD and _VARYING in map(self._of, instr.args) and not f.arrays[instr.imm].data
+            varying = op.effect == ops.PURE and op is not ops.COPY and self._of(instr.dst) == _VARYING
+            operations += varying
+            divisions += varying and (op in DIVISIONS or op is ops.SQRT)
+            anywhere = op is ops.LOAD and _VARYING in map(self._of, instr.args) and not f.arrays[instr.imm].data
+            found_anywhere += anywhere
+            found_under_masks += depth > 0 and anywhere
             branched += depth > 0 and k > skipped
             common += depth == 0
             if op.effect == ops.CONTROL:
@@ -490,7 +465,7 @@ class _Body:
                     return False
             elif self._of(instr.dst) == _VARYING and not (self.done(instr, self._most(instr, k < skipped, depth)) and (not looks_up or self._gains(instr))):
                 return False
-        if self.strided and not self._in_order():
+        if self.strided and not self._in_order(operations + DIVIDED * divisions, found_anywhere):
             return False
         if found_under_masks > FEW_LOOK_UPS and self.target.slow_gathers and operations < MOST_PER_LOOK_UP * found_under_masks:
             return False
@@ -614,74 +589,38 @@ class _Body:
             self.steps[instr.dst] = step
         return _UNIFORM if not step else _LINEAR if step == 1 else _AFFINE
 
-    def _row(self, places: list[int]) -> bool:
-        """Whether an access is to one of the first elements of a row, and to the next row in the next iteration."""
-        if len(places) < 2 or places[-1] >= 0 or self._of(places[-2]) != _LINEAR:
-            return False
-        return 0 <= self.nest.f.const_values[~places[-1]] < WIDTHS[-1]
+    def _row(self, places: list[int]) -> int:
+        """How many constants say which element an access is to, of a row, or of a matrix, whose next one the next iteration accesses; 0 where that is not so."""
+        for count, place in enumerate(reversed(places)):
+            if place >= 0 and self._of(place) == _LINEAR:
+                return count
+            if place >= 0 or not 0 <= self.nest.f.const_values[~place] < LONGEST_ROW:
+                return 0
+        return 0
 
     def _find_rows(self) -> None:
-        """How long rows of a few elements are at least, each of which is one lane's."""
+        """How long rows of a few elements are at least, each of which is one lane's. (Those of matrices are not next to each other.)"""
         f = self.nest.f
         for access in self.nest.accesses:
             if self.loop.head < access.position < self.loop.end:
                 args = f.code[access.position].args[int(access.store) :]
-                if self._row(args):
-                    self.rows[access.array] = max(self.rows.get(access.array, 0), int(f.const_values[~args[-1]]))
+                count = self._row(args)
+                if count:
+                    last = int(f.const_values[~args[-1]])
+                    self.rows[access.array] = max(self.rows.get(access.array, 0), last if count == 1 else max(last, WIDTHS[-1]))
 
-    def _in_order(self) -> bool:
-        """Whether of elements that are apart all between are stored as well. (Arrays that are stored to and gone along in two ways are noted.)"""
-        f = self.nest.f
-        ways: dict[int, set[int]] = {}
-        stored: set[int] = set()
-        groups: dict[tuple[int, ...], list[tuple[int, Access]]] = {}
-        loaded: dict[tuple[int, ...], int] = {}  # by the same key, the first element
-        members: list[_Apart] = []
-        for access in self.nest.accesses:
-            if not self.loop.head < access.position < self.loop.end:
-                continue
-            args = f.code[access.position].args[int(access.store) :]
-            step = self.steps.get(args[-1], 0)
-            if self._row(args):
-                step = _ROWS
-            if step:
-                ways.setdefault(access.array, set()).add(step)
-            if access.store:
-                stored.add(access.array)
-            if step > 1:
-                key = [access.array, step]
-                constant = 0
-                for form in access.subscripts:
-                    if form is None:
-                        return False
-                    key += [number for term in sorted(form.terms.items()) for number in term] + [constant]
-                    constant = form.constant
-                members.append(_Apart(access.position, access.array, access.store, step, constant))
-                if access.store:
-                    stores = groups.setdefault(tuple(key), [])
-                    if any(one == constant and not _exclusive(other, access) for one, other in stores):
-                        return False
-                    stores.append((constant, access))
-                else:
-                    loaded[tuple(key)] = min(loaded.get(tuple(key), constant), constant)
-        if not all(last + 1 in WIDTHS for last in self.rows.values()):
-            return False
-        for group, stores in groups.items():
-            constants = {constant for constant, _ in stores}
-            count = self.rows[group[0]] + 1 if group[1] == _ROWS else group[1]
-            first = min(constants)
-            if sorted(constants) == list(range(first, first + count)):
-                continue
-            if max(constants) >= first + count:
-                return False
-            if in_front(first, max(constants), loaded.get(group, first), count) < 0 and self.lanes < _WAITED:
-                # (What is loaded next begins before where the last store ends, and waits until that is in the cache.)
-                return False
-            stored_as = vector_of(f.arrays[group[0]].element, self.lanes)
-            if not stores_some(stored_as, count, self.target) and not self._under_masks(stored_as, count, True):
-                return False
-        self.crossing = any(len(ways.get(array, ())) > 1 for array in stored)
-        return _together(self.nest.f, members)
+    def _in_order(self, work: int, looked_up: int) -> bool:
+        """Whether elements in turn are accessed together, and take no more than the loop gains, of whose operations each lane does so many."""
+        nest, f = self.nest, self.nest.f
+        steps: dict[int, int] = {}
+        for access in nest.accesses:
+            if self.loop.head < access.position < self.loop.end:
+                places = f.code[access.position].args[int(access.store) :]
+                steps[access.position] = ROWS if self._row(places) else self.steps.get(places[-1], 0)
+        target = self.target
+        found = InTurn(nest, self.loop, self.lanes, lambda type_, apart: dealt(type_, apart, target, asking(target)), steps, self.rows)
+        self.crossing = found.crossing
+        return found.storable(target, lambda type_, apart: self._under_masks(type_, apart, True)) and found.pays(work, looked_up)
 
     def _widest(self, apart: set[int]) -> int:
         """Bits of the widest element of any vector, but for those of instructions given by ``id``; 0 if there is none."""
@@ -713,7 +652,7 @@ class _Body:
         """How far the elements are apart that lanes access, in an array or in rows of so many; 0 where that is not known."""
         places = access.args[int(access.op is ops.STORE) :]
         if self._row(places):
-            return width_of(self.rows[access.imm])
+            return width_of(self.rows[access.imm]) or self.rows[access.imm] + 1
         return self.steps.get(places[-1], 0)
 
     def _accesses(self, instr: Instr, some: bool, apart: bool) -> bool:
@@ -736,7 +675,7 @@ class _Body:
             return self._gathered(type_, narrow) and (not some or (self._masks(instr.type) and type_.bits >= 32))
         if apart and not store and not some and not shapes[-1] and shapes[:-1].count(_LINEAR) == 1 and _VARYING not in shapes:
             return instr.type.bits == self.width or has(self.target, ops.LOAD_STRIDED_AT, type_)
-        if self.strided and self._row(places) and not any(shapes[:-2]):
+        if self.strided and self._row(places) and shapes.count(_UNIFORM) == len(shapes) - 1:
             # (Whether rows are next to each other is asked by the pass ``vectorize``.)
             return self._dealt(type_, self._apart(instr), some, store) and not (store and self._of(instr.args[0]) == _AFFINE)
         if self.strided and shapes[-1] == _AFFINE and not any(shapes[:-1]):
@@ -752,7 +691,9 @@ class _Body:
 
     def _dealt(self, type_: Type, apart: int, some: bool, store: bool) -> bool:
         """Whether elements in turn are loaded and stored together; ``some``: of the lanes that get there."""
-        return self._under_masks(type_, apart, store) and self._masks(type_.element) if some else dealt(type_, apart, self.target, asking(self.target))
+        if some:
+            return self._under_masks(type_, apart, store) and self._masks(type_.element)
+        return dealt(type_, apart, self.target, asking(self.target)) or (apart > 1 and has_squares(type_, asking(self.target)))
 
     def _under_masks(self, type_: Type, apart: int, store: bool) -> bool:
         """Whether elements in turn are accessed under masks: of so few, or for so much that is computed, that scalars do not take less."""
