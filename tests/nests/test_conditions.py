@@ -338,3 +338,34 @@ def test_what_is_asked_twice_is_asked_once_in_front_of_the_loop() -> None:
         a = np.arange(50, dtype=np.int32)
         steps(a, c)
         np.testing.assert_array_equal(a, np.arange(50) * 3 if c == 3 else (np.arange(50) + 1) * 3 - 4)
+
+
+def test_mirrored_ends_of_many_taps_are_split_a_few_times_at_most() -> None:
+    """Each tap's two conditions would double the loops once more."""
+    source = """def nest(a, b, c):
+    m = a.shape[1]
+    for i in range(a.shape[0]):
+        for j in range(m):
+            s = a[i, j] * 0
+            if j % 3 == 0:
+                if j >= 3 and j < m - 3:
+                    for k in range(7):
+                        s += b[k] + c[i, j + k - 3]
+                else:
+                    for k in range(7):
+                        p = j + k - 3
+                        if p < 0:
+                            p = -p
+                        if p >= m:
+                            p = 2 * m - 2 - p
+                        s += b[k] * c[i, p]
+            c[i, j] = s
+"""
+    rng = np.random.default_rng(0)
+    given = [rng.random((4, 17)), rng.random(7), rng.random((4, 17))]
+    wanted = [x.copy() for x in given]
+    kernel(source, nests="off")(*wanted)
+    fast = kernel(source)
+    assert len(fast.compile(*given, keep=True).ir("nests")) < 200_000
+    fast(*given)
+    np.testing.assert_array_equal(given[2], wanted[2])

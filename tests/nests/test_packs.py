@@ -132,6 +132,11 @@ ALIKE = {
         0,
         2,
     ),
+    "a number and which iteration it is": (
+        "p = b.shape[0]\nc[m, 0, 0] = 0.25 * a[m, 0, 0] + 0.5 * p\nc[m, 0, 1] = 0.25 * a[m, 0, 1] + 0.5 * m\nb[1 % b.shape[0], 0, 0] = 1",
+        0,
+        0,
+    ),
     "a matrix that is stored to": ("for i in range(4):\n    c[m, i, 1] = a[m, 1, i]\nfor i in range(4):\n    c[m, 2, i] = c[0, i, 1] + a[m, 2, 0]", 0, 0),
 }
 

@@ -394,3 +394,16 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert "over i, j" in capsys.readouterr().out
     assert cli.main(["show", "examples/selection_sort.py:selection_sort", "--nests", "--after", "select"]) == 1
     assert "leave --after out" in capsys.readouterr().err
+
+
+def test_loops_without_names_in_another_order() -> None:
+    @lw.kernel
+    def nest(a: lw.Array) -> None:
+        for _ in range(a.shape[0]):
+            for k in range(8):
+                a[1, k] *= 3
+
+    given = np.ones((3, 8))
+    assert "nest of line" in str(nest.compile(given).nests())
+    nest(given)
+    assert (given[1] == 27).all() and (given[0] == 1).all()

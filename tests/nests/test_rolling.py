@@ -191,7 +191,8 @@ def test_sums_of_floats_in_their_order_stay() -> None:
                 s += a[32 * i + k]
             b[i] = s
 
-    assert not any("lanes" in step for step in done(total))
+    # (Lanes may have a row each.)
+    assert not any("lanes(k" in step for step in done(total))
     assert any("lanes" in step for step in done(lw.kernel(total.function, fastmath=True)))
 
 

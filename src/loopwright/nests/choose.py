@@ -20,11 +20,12 @@ from loopwright.nests.analysis.nest import Nest, NestLoop, Run, nests, parts
 from loopwright.nests.analysis.scalars import REDUCTION, Scalar, scalars
 from loopwright.nests.branches import added_arms, choices, flags, loop_bounds
 from loopwright.nests.branches.conversion import converted
-from loopwright.nests.canonical import cancelled, flattened, induction, low_halves, unchanging, written_out
+from loopwright.nests.canonical import cancelled, channels, flattened, induction, low_halves, unchanging, written_out
 from loopwright.nests.canonical.small_matrices import as_rows
-from loopwright.nests.elements import held_elements, scratch
+from loopwright.nests.elements import fresh, held_elements, scratch
 from loopwright.nests.elements.hoisted import hoist
 from loopwright.nests.elements.repeated import once, share, store_once
+from loopwright.nests.idioms import last_set
 from loopwright.nests.idioms.extremes import searches
 from loopwright.nests.recurrences import handed_on, previous, reassociate
 from loopwright.nests.reordering import diagonals, longest_inside, turned
@@ -36,6 +37,7 @@ from loopwright.nests.splitting import (
     conditions,
     cut_rows,
     distribute,
+    first_found,
     listed,
     products_apart,
     quotients,
@@ -94,13 +96,16 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     cancelled.run(f)
     low_halves.run(f)
     unchanging.run(f)
+    channels.run(f)
     done: dict[int, list[str]] = {}  # by the index of the outermost loop of a nest
     _add(done, induction.run(f))
     _add(done, split_bounds.run(f))
     _add(done, written_out.run(f))
+    first_found.run(f)
     shortcuts.run(f)
     flags.run(f)
     wrapped.run(f)
+    _add(done, last_set.run(f, target))
     cut = quotients.run(f)
     if cut:
         _add(done, cut)
@@ -179,6 +184,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
         reassociate.run(f)
     if untouched:
         _last(f, target, untouched, distinct, report)
+    fresh.run(f)
     written_out.around_vectors(f)
 
 
@@ -273,8 +279,10 @@ def _rewrite(nest: Nest, target: Target, core: Core, distinct: set[int]) -> bool
         nest = _again(f, written)
     if stored:
         done = done or "elements that an iteration stores several times stored once"
-    while done and conditions.split_conditions(nest, nest.loops[1:]):
+    splits = 0
+    while done and splits < conditions.MOST and conditions.split_conditions(nest, nest.loops[1:]):
         nest = _again(f, written)
+        splits += 1
     if done:
         if not nest.obstacles and _rewrite_as(nest, target, core, written, original, distinct):
             if written.record is not None:
@@ -333,7 +341,9 @@ def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original:
     if not inner and target.vector_bits and not _in_turn(nest, target, found, variables, beside) and reorder(nest, found, variables):
         nest = _again(f, written)
         if record is not None:
-            record.reorders([written.name(loop) for loop in written.loops], [nest.name(loop) for loop in nest.loops])
+            # (Loops that have no names are called by their places.)
+            names = {loop.index: written.name(loop) for loop in written.loops}
+            record.reorders([*names.values()], [names[loop.index] for loop in nest.loops])
         found = dependences(nest)
     elif _taken_apart(nest, found, variables, beside):
         inner = True

@@ -217,9 +217,18 @@ class Divergence:
         """What a condition or bounds that differ by lane make of a bracket."""
         if bracket.op is ops.FOR:
             index = bracket.opener.dst
-            if self.of(index) == VARYING or all(self.of(a) == UNIFORM for a in bracket.opener.args):
+            lo, hi, step = bracket.opener.args
+            found = self.of(lo)
+            if found == UNIFORM and self.of(hi) == UNIFORM and self.of(step) == UNIFORM:
                 return False
-            self.shape[index] = VARYING
+            if found not in _COUNTED or self.of(step) != UNIFORM or self.held(index):
+                # (Lanes that run are at the same turn, so that they are as far from each other as where they began.)
+                found = VARYING
+            if self.of(index) == found and bracket.splits:
+                return False
+            self.shape[index] = found
+            if found == AFFINE:
+                self.steps[index] = self.steps[lo]
         elif bracket.splits:
             return False
         elif bracket.op is ops.LOOP:
@@ -417,7 +426,7 @@ class Divergence:
                     if instr.op is ops.CONVERT and self.of(instr.args[0]) in _COUNTED:
                         found = 64
         for bracket in self.brackets:
-            if bracket.op is ops.FOR and bracket.splits and self.of(bracket.opener.dst) == VARYING:
+            if bracket.op is ops.FOR and bracket.splits and self.of(bracket.opener.dst) != UNIFORM:
                 found = 64
         return found
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr
 from loopwright.types import BOOL, I64, VOID
-from loopwright.vectors.divergence import UNIFORM
+from loopwright.vectors.divergence import UNIFORM, VARYING
 from loopwright.vectors.regions import Bracket, Leaf, Region
 from loopwright.vectors.values import ABSENT, Env, Values
 
@@ -476,8 +476,13 @@ class Predication(Values):
         remaining = self.f.register(self.mask_type, "", True)
         self.copy(remaining, entered)
         counting = bracket.op is ops.FOR and self.shapes.of(bracket.opener.dst) != UNIFORM
+        counts = counting and self.shapes.of(bracket.opener.dst) != VARYING
         if counting:
             counter, limit = self.counter(bracket)
+        if counts:
+            # (The first lane's number, whether that lane runs or not.)
+            first = self.f.register(I64, self.f.names[bracket.opener.dst], True)
+            self.copy(first, bracket.opener.args[0])
         if bracket.op is ops.LOOP:
             frame.mask = self.f.register(self.mask_type, "", True)
             self.copy(frame.mask, self.f.const(self.mask_type, False))
@@ -492,6 +497,8 @@ class Predication(Values):
         running = self.mask = self.snapshot(remaining)
         if counting:
             at = self.vectors[bracket.opener.dst] = self.snapshot(counter)
+            if counts:
+                self.emit(ops.COPY, I64, [first], 0, bracket.opener.dst)
             compare = ops.LT if self.f.const_values[~bracket.opener.args[2]] > 0 else ops.GT
             type_ = self.f.types[counter]
             running = self.go_on(remaining, self.define(compare, type_, [at, limit], ops.mask_for(type_)), ABSENT)
@@ -511,7 +518,10 @@ class Predication(Values):
         self.end_step(bracket, frame, remaining, running, began)
         if counting:
             type_ = self.f.types[counter]
-            self.emit(ops.ADD, type_, [at, self.f.const(type_, self.f.const_values[~bracket.opener.args[2]])], 0, counter)
+            by = self.f.const_values[~bracket.opener.args[2]]
+            self.emit(ops.ADD, type_, [at, self.f.const(type_, by)], 0, counter)
+            if counts:
+                self.emit(ops.ADD, I64, [bracket.opener.dst, self.f.const(I64, by)], 0, first)
         elif bracket.op is not ops.WHILE:
             some = self.some(self.snapshot(remaining))
             if bracket.op is ops.LOOP:

@@ -77,7 +77,8 @@ class Values(Bitmaps):
         if type_ is BOOL:
             return self.define(ops.MASK_SPLAT, self.mask_type, [operand], self.mask_type)
         if shape in (LINEAR, AFFINE):
-            return self.counting(operand, operand, type_)
+            known = self.vectors.get(operand)
+            return known if known is not None else self.counting(operand, operand, type_)
         full = self.full(type_)
         return self.define(ops.SPLAT, full, [operand], full)
 

@@ -30,6 +30,10 @@ __all__ = ["around_vectors", "run"]
 
 #: So many instructions are written at most for a loop, and for all of a function.
 MOST: Final = 200
+#: With branches, whose conditions are mostly known then.
+MOST_BRANCHING: Final = 400
+#: For one around loops over lanes.
+MOST_AROUND: Final = 200
 MOST_OF_ALL: Final = 600
 #: The same for products of a fixed matrix and a row, which become vectors (``nests/steps/packs.py``).
 MOST_OF_MATRIX: Final = 400
@@ -37,6 +41,7 @@ MOST_OF_MATRIX: Final = 400
 MOST_TURNS: Final = 16
 #: Loops whose iterations may be lanes stay where they would become more accesses.
 MOST_ACCESSES: Final = 48
+_BRANCHES: Final = (ops.IF, ops.BLOCK, ops.BR, ops.BR_IF)
 _MEMORY: Final = (ops.READS, ops.WRITES)
 #: A fixed matrix has so many elements at most.
 MOST_ELEMENTS: Final = 64
@@ -75,7 +80,7 @@ def around_vectors(f: Function) -> None:
         end = match(f.code)[around]
         body = f.code[around + 1 : end]
         turns = writer.turns(f.code[around])
-        if len(turns) * len(body) > MOST or sum(instr.op.opens for instr in body) > 1 or repeats(body):
+        if len(turns) * len(body) > MOST_AROUND or sum(instr.op.opens for instr in body) > 1 or repeats(body):
             continue
         out: list[Instr] = []
         for index in turns:
@@ -197,6 +202,8 @@ class _Writer:
             return False
         found = False
         for instr in code[span[0] + 1 : span[1]]:
+            if instr.op in _BRANCHES:
+                return False
             if instr.op is ops.LOAD or instr.op is ops.STORE:
                 indices = instr.args[int(instr.op is ops.STORE) :]
                 outer, inner = self.times(indices, around.dst), self.times(indices, code[span[0]].dst)
@@ -243,6 +250,8 @@ class _Writer:
         turns = self.turns(head)
         size = len(turns) * len(body)
         most = MOST_OF_MATRIX if head.dst in self.rows or around[-1].dst in self.rows else MOST
+        if any(instr.op in _BRANCHES for instr in body):
+            most = MOST_BRANCHING
         if size > min(most, self.left) or any(instr.op.effect == ops.CALLS for instr in body) or repeats(body):
             return False
         if len(turns) * sum(instr.op.effect in _MEMORY for instr in body) > MOST_ACCESSES and self.vector(head, body):

@@ -12,7 +12,7 @@
 
 What the loop carries from one iteration to the next is a total that may be made in any order, but for the index; and the index is that of the first of the greatest (of the last, where the
 comparison is ``ge`` or ``le``), which is found afterwards. Only the block that holds it is computed twice. A NaN is never chosen: no comparison with it holds. One that the
-variable starts from stays there for the same reason.
+variable starts from stays there for the same reason. Other conditions, in front of the comparison or joined with it by `and`, say which elements count.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr, Loop
 from loopwright.nests.analysis.nest import nests
 from loopwright.nests.analysis.operations import has
-from loopwright.nests.idioms.best_held import held, straight
+from loopwright.nests.idioms.best_held import held, joined, nested
 from loopwright.nests.rewriting.unroll import clone, read_once
 from loopwright.nests.steps.lanes import in_lanes
 from loopwright.targets.target import Target
@@ -47,6 +47,9 @@ _KINDS: Final[dict[ops.Op, tuple[ops.Op, bool]]] = {
 _EXCHANGED: Final[dict[ops.Op, ops.Op]] = {ops.GT: ops.LT, ops.LT: ops.GT, ops.GE: ops.LE, ops.LE: ops.GE}
 _OFFSETS: Final[dict[int, Type]] = {8: I16, 16: I16, 32: I32, 64: I64}
 
+#: What is computed, and the conditions that have to hold for more.
+_Level = tuple[list[Instr], list[int]]
+
 
 class _Search:
     """A loop of this kind.
@@ -56,20 +59,25 @@ class _Search:
         value: the register that is compared.
         best: the variable that it is compared with.
         compare: the comparison, with ``value`` first.
-        computed: what makes ``value``, and what the arm needs of it.
-        arm: the instructions inside of the ``if``.
+        levels: what makes ``value``, and what the arm needs of it; each but the last with the conditions under which the next is run.
+        arm: the instructions inside of the innermost ``if``.
     """
 
-    __slots__ = ("arm", "best", "compare", "computed", "end", "head", "value")
+    __slots__ = ("arm", "best", "compare", "end", "head", "levels", "value")
 
-    def __init__(self, head: int, end: int, value: int, best: int, compare: ops.Op, computed: list[Instr], arm: list[Instr]) -> None:
+    def __init__(self, head: int, end: int, value: int, best: int, compare: ops.Op, levels: list[_Level], arm: list[Instr]) -> None:
         self.head = head
         self.end = end
         self.value = value
         self.best = best
         self.compare = compare
-        self.computed = computed
+        self.levels = levels
         self.arm = arm
+
+    @property
+    def computed(self) -> list[Instr]:
+        """What all levels compute."""
+        return [instr for computed, _ in self.levels for instr in computed]
 
 
 def split_extremes(f: Function, target: Target) -> None:
@@ -98,7 +106,8 @@ def _split(f: Function, target: Target, position: int) -> int:
         if kept is None:
             return 0
         made, front, behind = kept
-        f.code = [*before[:position], *made, *before[behind:]]
+        # (Where there are no lanes for it, the best stays in a variable: what is compared next does not wait for where it is.)
+        before = f.code = [*before[:position], *made, *before[behind:]]
         position += front
         search = _search(f, position)
     if search is not None:
@@ -111,7 +120,7 @@ def _split(f: Function, target: Target, position: int) -> int:
 
 def searches(f: Function, head: int) -> bool:
     """Whether the loop at a position looks for an extreme and where it is, and does nothing else: its branch is to stay."""
-    return _search(f, head) is not None
+    return _search(f, head) is not None or held(f, head) is not None
 
 
 # --- which loops ---------------------------------------------------------------------------------------------
@@ -126,37 +135,38 @@ def _search(f: Function, head: int) -> _Search | None:
     lo, hi, step = opener.args
     if step >= 0 or f.const_values[~step] != 1 or (lo < 0 and hi < 0 and f.const_values[~hi] - f.const_values[~lo] < SHORT):
         return None
-    branch = straight(code, head + 1)
-    if code[branch].op is not ops.IF:
+    found, arm, behind = nested(code, head)
+    if not found:
         return None
-    k = straight(code, branch + 1)
-    if code[k].op is not ops.END or code[k + 1].op is not ops.END:
-        return None
-    computed, arm = code[head + 1 : branch], code[branch + 1 : k]
-    compared = next((instr for instr in computed if instr.dst == code[branch].args[0]), None)
-    if compared is None or compared.op not in _KINDS:
-        return None
-    compare = compared.op
-    value, best = compared.args
-    if best < 0 or not f.variable[best]:
-        value, best = best, value
-        compare = _EXCHANGED[compare]
-    computed = [instr for instr in computed if instr is not compared]
-    if best < 0 or value < 0 or not f.variable[best] or f.variable[value]:
-        return None
-    found = _Search(head, k + 1, value, best, compare, computed, arm)
-    return found if _closed(f, found, compared.dst) else None
+    levels: list[_Level] = [(level[:-1], [level[-1].args[0]]) for level in found]
+    computed, conditions = levels.pop()
+    parts, joins = joined(f, computed, conditions[0])
+    for part in parts:
+        compared = next((instr for instr in computed if instr.dst == part), None)
+        if compared is None or compared.op not in _KINDS:
+            continue
+        compare = compared.op
+        value, best = compared.args
+        if best < 0 or not f.variable[best]:
+            value, best = best, value
+            compare = _EXCHANGED[compare]
+        if best < 0 or value < 0 or not f.variable[best] or f.variable[value]:
+            continue
+        rest = [instr for instr in computed if instr is not compared and instr.dst not in joins]
+        search = _Search(head, behind - 1, value, best, compare, [*levels, (rest, [one for one in parts if one != part])], arm)
+        if _closed(f, search, {part, *joins}):
+            return search
+    return None
 
 
-def _closed(f: Function, search: _Search, condition: int) -> bool:
+def _closed(f: Function, search: _Search, conditions: set[int]) -> bool:
     """Whether the loop carries its best and what goes with it, and nothing else."""
     written = {instr.dst for instr in search.arm if f.variable[instr.dst]}
     kept = False
-    for instr in search.computed:
-        if f.variable[instr.dst]:
-            return False
+    if any(a in written for _, asked in search.levels for a in asked) or any(f.variable[instr.dst] for instr in search.computed):
+        return False
     for instr in (*search.computed, *search.arm):
-        if condition in instr.args or any(a in written for a in instr.args):
+        if any(a in conditions or a in written for a in instr.args):
             return False
         if instr.dst == search.best:
             if kept or not _same(search, instr):
@@ -240,8 +250,10 @@ class _Split:
         self.blocks(lo, hi, best, place)
         self.bracket(ops.IF, [self.emit(ops.LT, I64, [place, hi])])
         at = self.look(best, place, self.end_of(place, hi))
-        clone(f, [*search.computed, *search.arm], {self.opener.dst: at}, out)
-        self.bracket(ops.END, [])
+        rename = {self.opener.dst: at}
+        self.conditions(rename)
+        clone(f, search.arm, rename, out)
+        self.close()
         self.bracket(ops.ELSE, [])
         rename = {self.opener.dst: f.register(I64, f.names[self.opener.dst])}
         out.append(Instr(ops.FOR, VOID, rename[self.opener.dst], [lo, hi, f.const(I64, 1)], 0, self.line))
@@ -253,7 +265,8 @@ class _Split:
         """The body as written, with the bracket behind it. Between floats choices take the place of the branch: a comparison and a blend wait for less than a wrong guess."""
         f, search = self.f, self.search
         loaded = [(instr.imm, instr.args) for instr in search.computed if instr.op is ops.LOAD]
-        if any(instr.op is ops.LOAD and (instr.imm, instr.args) not in loaded for instr in search.arm):
+        masked = any(asked for _, asked in search.levels)
+        if masked or any(instr.op is ops.LOAD and (instr.imm, instr.args) not in loaded for instr in search.arm):
             clone(f, body, rename, self.out)
             return
         branch = next(k for k, instr in enumerate(body) if instr.op is ops.IF)
@@ -299,7 +312,7 @@ class _Split:
         if not self.first:
             holds = self.emit(search.compare, self.type, [value, before])
             self.emit(ops.OR, flag, [some, self.emit(ops.CONVERT, flag, [holds], NONE, BOOL)], some)
-        self.bracket(ops.END, [])
+        self.close()
         better = self.emit(search.compare, self.type, [most, best]) if self.first else self.emit(ops.NE, flag, [some, f.const(flag, 0)])
         self.bracket(ops.IF, [better])
         self.emit(ops.COPY, self.type, [most], best)
@@ -322,7 +335,7 @@ class _Split:
             away = self.emit(ops.CONVERT, offset, [away], NONE, I64)
         equal = self.emit(ops.EQ, self.type, [value, wanted])
         self.emit(op, offset, [at, self.emit(ops.SELECT, offset, [equal, away, none])], at)
-        self.bracket(ops.END, [])
+        self.close()
         found = at if offset is I64 else self.emit(ops.CONVERT, I64, [at], NONE, offset)
         found = self.emit(ops.ADD, I64, [start, found])
         # It is inside of the block whatever rounding makes of the values the second time: what is loaded there is in the array.
@@ -330,14 +343,30 @@ class _Split:
         return self.emit(op, I64, [found, bound])
 
     def over(self, start: int, stop: int, accumulators: list[tuple[int, ops.Op, int]]) -> tuple[int, int]:
-        """Begin a loop over lanes that computes the values: its index and the value."""
+        """Begin a loop over lanes that computes the values: its index and the value, inside of the brackets of all conditions."""
         f, search = self.f, self.search
         index = f.register(I64, f.names[self.opener.dst])
         described = Loop(NONE, 0, accumulators, True)
         self.out.append(Instr(ops.FOR, VOID, index, [start, stop, f.const(I64, 1)], 0, self.line, loop=described))
         rename = {self.opener.dst: index}
-        clone(f, search.computed, rename, self.out)
+        self.conditions(rename)
         return index, rename.get(search.value, search.value)
+
+    def conditions(self, rename: dict[int, int]) -> None:
+        """What is computed, with a bracket for each condition."""
+        for computed, asked in self.search.levels:
+            clone(self.f, computed, rename, self.out)
+            if asked:
+                holds = [rename.get(one, one) for one in asked]
+                all_hold = holds[0]
+                for one in holds[1:]:
+                    all_hold = self.emit(ops.AND, BOOL, [all_hold, one])
+                self.bracket(ops.IF, [all_hold])
+
+    def close(self, more: int = 1) -> None:
+        """End the brackets of all conditions, and so many around them."""
+        for _ in range(more + sum(bool(asked) for _, asked in self.search.levels)):
+            self.bracket(ops.END, [])
 
     def least(self) -> int:
         """What no value is worse than."""

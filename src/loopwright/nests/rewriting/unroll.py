@@ -9,7 +9,7 @@ from loopwright.ir.function import NONE, Function, Instr, Loop
 from loopwright.ir.loops import IS_LOOP
 from loopwright.types import I64, PTR, Type
 
-__all__ = ["clone", "crossing_branches", "has_loops", "local_variables", "own_array", "repeats", "shifted", "slice_of", "written_first"]
+__all__ = ["clone", "crossing_branches", "has_loops", "local_variables", "own_array", "repeats", "shifted", "slice_of", "ways_out", "written_first"]
 
 # What becomes of an operation whose mask is known to be all true.
 _OTHER: Final = 0
@@ -112,15 +112,15 @@ def has_loops(body: list[Instr]) -> bool:
 
 def crossing_branches(body: list[Instr]) -> bool:
     """Whether a branch in ``body`` goes to the bracket that ``body`` is in, or to one outside of that."""
-    return any(outwards >= 0 for outwards in _ways_out(body))
+    return any(outwards >= 0 for outwards in ways_out(body))
 
 
 def repeats(body: list[Instr]) -> bool:
     """Whether a branch in ``body`` goes to the bracket that ``body`` is in."""
-    return any(outwards == 0 for outwards in _ways_out(body))
+    return any(outwards == 0 for outwards in ways_out(body))
 
 
-def _ways_out(body: list[Instr]) -> list[int]:
+def ways_out(body: list[Instr]) -> list[int]:
     """How many brackets outside of the one that ``body`` is in each of its branches goes to; less than 0: to one inside."""
     depth = 0
     found: list[int] = []

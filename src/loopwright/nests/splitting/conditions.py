@@ -32,7 +32,7 @@ from loopwright.nests.rewriting.unroll import clone, read_once
 from loopwright.nests.splitting.wrapped import leading_to_subscripts
 from loopwright.types import BOOL, I64, VOID
 
-__all__ = ["append_loop", "arithmetic", "comparisons", "decides", "known_in", "own_variables", "run", "separable", "split_conditions", "tested"]
+__all__ = ["MOST", "append_loop", "arithmetic", "comparisons", "decides", "known_in", "own_variables", "run", "separable", "split_conditions", "tested"]
 
 #: So many conditions of a function are taken out, of loops that have no more instructions than that.
 MOST: Final = 12

@@ -216,8 +216,7 @@ def _forward(dependence: Dependence, loop: NestLoop, near: int) -> bool:
 def mark(nest: Nest, loop: NestLoop, variables: list[Scalar], found: Sequence[Dependence] | None = None, vectors: int = 0) -> None:
     """Make a loop one over lanes, for the pass ``vectorize``; ``vectors`` are to be done at once, 0 lets the pass ``unroll`` decide. Without ``found`` nothing is known of dependences."""
     f = nest.f
-    whole = found is not None and any(_just_stored(nest, dependence, loop) for dependence in found)
-    described = Loop(unroll=vectors, lanes=True, whole=whole, free=found is not None and independent(loop, found))
+    described = Loop(unroll=vectors, lanes=True, free=found is not None and independent(loop, found))
     for scalar in variables:
         if scalar.loop is loop and scalar.kind == REDUCTION:
             assert scalar.op is not None
@@ -225,30 +224,6 @@ def mark(nest: Nest, loop: NestLoop, variables: list[Scalar], found: Sequence[De
             identity = scalar.variable if scalar.op.neutral is None else f.const(type_, scalar.op.neutral)
             described.accumulators.append((scalar.variable, scalar.op, identity))
     f.code[loop.head].loop = described
-
-
-def _just_stored(nest: Nest, dependence: Dependence, loop: NestLoop) -> bool:
-    """Whether the last iterations of a loop load what the iteration before, of the loop around it, has stored by itself.
-
-    A vector of which one element has just been stored alone is not handed on by the store, but waits until it has reached the cache; a load of the element by
-    itself, in a remainder that is done index by index, does not. So it is in triangular solvers.
-    """
-    around = loop.parent
-    if dependence.kind != FLOW or around is None or dependence.loops[-1] is not around or dependence.sink.loops[-1] is not loop or loop.step != 1:
-        return False
-    vector = dependence.vector
-    if vector[-1].low > 1 or not all(c.low <= 0 <= c.high for c in vector[:-1]) or dependence.source.loops[-1] is not around:
-        return False
-    # Where it is stored is where the next iteration's loop ends.
-    last = dependence.source.subscripts[-1]
-    return last is not None and any(_follows(nest, around, last, bound) for bound in loop.last)
-
-
-def _follows(nest: Nest, around: NestLoop, last: Form, bound: Form) -> bool:
-    """Whether the bound of an inner loop is, one iteration of the loop around it later, right behind an index."""
-    apart = bound.plus(last, -1)
-    moves = nest.grows(bound, around)
-    return not apart.terms and apart.constant + moves * around.step == 1
 
 
 def _along(nest: Nest, loop: NestLoop, apart: bool) -> bool:

@@ -335,7 +335,7 @@ class _Pack:
         stored = {access.array for access in self.accesses.values() if access.store}
         for value, place in zip(values, places, strict=True):
             if place < 0:
-                if value >= 0 and f.variable[value] and self.varies(value):
+                if value == self.loop.index or (value >= 0 and f.variable[value] and self.varies(value)):
                     return False
             elif place not in self.accesses or self.accesses[place].array in stored or _address(self.nest, self.loop, place) is None:
                 return False
