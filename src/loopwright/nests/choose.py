@@ -343,7 +343,7 @@ def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original:
         if record is not None:
             # (Loops that have no names are called by their places.)
             names = {loop.index: written.name(loop) for loop in written.loops}
-            record.reorders([*names.values()], [names[loop.index] for loop in nest.loops])
+            record.reorders([*names.values()], [names.get(loop.index, nest.name(loop)) for loop in nest.loops])
         found = dependences(nest)
     elif _taken_apart(nest, found, variables, beside):
         inner = True

@@ -21,7 +21,7 @@ from loopwright.ir import ops
 from loopwright.ir.brackets import match
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.loops import IS_LOOP
-from loopwright.nests.rewriting.unroll import clone, has_loops
+from loopwright.nests.rewriting.unroll import clone, has_loops, own_copies
 from loopwright.types import BOOL, I64, VOID
 
 __all__ = ["run"]
@@ -96,7 +96,7 @@ def _versions(f: Function, nest: list[Instr], asked: list[int], out: list[Instr]
         out.append(Instr(ops.AND, BOOL, both, [holds, same], 0, line))
         holds = both
     out.append(Instr(ops.IF, VOID, NONE, [holds], 0, line))
-    clone(f, nest, dict.fromkeys(asked, three), out)
+    clone(f, nest, {**own_copies(f, nest), **dict.fromkeys(asked, three)}, out)
     out.append(Instr(ops.ELSE, VOID, NONE, [], 0, line))
     clone(f, nest, {}, out)
     out.append(Instr(ops.END, VOID, NONE, [], 0, line))

@@ -27,7 +27,7 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Form, Forms
 from loopwright.ir.brackets import match
 from loopwright.ir.function import NONE, Function, Instr
-from loopwright.nests.rewriting.unroll import clone, read_once
+from loopwright.nests.rewriting.unroll import clone, own_copies, read_once
 from loopwright.types import I64, VOID
 
 __all__ = ["run"]
@@ -140,7 +140,7 @@ def _split(f: Function, position: int, end: int) -> None:
     front.append(Instr(ops.MIN, I64, middle, [near, hi], 0, line))
     index = f.register(I64, f.names[head.dst])
     rest = [Instr(ops.FOR, head.type, index, [lo, middle, head.args[2]], 0, line)]
-    clone(f, code[position + 1 : end], {head.dst: index}, rest)
+    clone(f, code[position + 1 : end], {**own_copies(f, code[position + 1 : end]), head.dst: index}, rest)
     rest.append(Instr(ops.END, VOID, NONE, [], 0, code[end].line))
     head.args = [middle, hi, head.args[2]]
     f.code = [*code[:position], *front, *code[position : end + 1], *rest, *code[end + 1 :]]

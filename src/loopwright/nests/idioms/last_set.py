@@ -24,7 +24,7 @@ from loopwright.ir.function import NONE, Function, Instr
 from loopwright.nests.analysis.dependence import dependences, too_many
 from loopwright.nests.analysis.nest import nests
 from loopwright.nests.analysis.scalars import scalars
-from loopwright.nests.rewriting.unroll import clone, has_loops, read_once, ways_out
+from loopwright.nests.rewriting.unroll import clone, has_loops, own_copies, read_once, ways_out
 from loopwright.nests.steps.lanes import free, may_be_in_lanes
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I32, I64, SIGNED, VOID, Type
@@ -205,7 +205,7 @@ class _Loop:
         f, line = self.f, self.opener.line
         index = f.register(I64, f.names[self.opener.dst])
         out = [Instr(ops.FOR, self.opener.type, index, [lo, hi, self.opener.args[2]], 0, line)]
-        clone(f, self.body, {self.opener.dst: index}, out)
+        clone(f, self.body, {**own_copies(f, self.body), self.opener.dst: index}, out)
         out.append(Instr(ops.END, VOID, NONE, [], 0, line))
         return out
 
@@ -227,5 +227,5 @@ class _Loop:
             out.append(Instr(ops.CONVERT, I64, wide, [lasts[places]], 0, line, I32))
             out.append(Instr(ops.ADD, I64, index, [lo, wide], 0, line))
             out.append(Instr(ops.BLOCK, VOID, NONE, [], 0, line))
-            clone(f, again, {self.opener.dst: index}, out)
+            clone(f, again, {**own_copies(f, self.body), self.opener.dst: index}, out)
             out += [Instr(ops.END, VOID, NONE, [], 0, line) for _ in range(2)]

@@ -307,6 +307,9 @@ class NestReport:
         """Loops are in another order, which is that of some interchanges."""
         names = list(before)
         for k, name in enumerate(after):
+            if name not in names[k:]:
+                # (The nest has been written otherwise before, and the loop has no name.)
+                continue
             place = names.index(name, k)
             if place != k:
                 self.does(f"interchange({names[k]}, {name})")

@@ -9,7 +9,19 @@ from loopwright.ir.function import NONE, Function, Instr, Loop
 from loopwright.ir.loops import IS_LOOP
 from loopwright.types import I64, PTR, Type
 
-__all__ = ["clone", "crossing_branches", "has_loops", "local_variables", "own_array", "repeats", "shifted", "slice_of", "ways_out", "written_first"]
+__all__ = [
+    "clone",
+    "crossing_branches",
+    "has_loops",
+    "local_variables",
+    "own_array",
+    "own_copies",
+    "repeats",
+    "shifted",
+    "slice_of",
+    "ways_out",
+    "written_first",
+]
 
 # What becomes of an operation whose mask is known to be all true.
 _OTHER: Final = 0
@@ -170,6 +182,16 @@ def shifted(code: list[Instr], by: int) -> list[Instr]:
             depth -= 1
         made.append(copy)
     return made
+
+
+def own_copies(f: Function, body: list[Instr]) -> dict[int, int]:
+    """For a copy of what is in a loop, or of a whole nest: variables of its own, by those that nothing else reads."""
+    references: dict[int, int] = {}
+    for instr in f.code:
+        for r in (instr.dst, *instr.args):
+            if r >= 0 and f.variable[r]:
+                references[r] = references.get(r, 0) + 1
+    return {variable: f.register(f.types[variable], f.names[variable], True) for variable in local_variables(f, body, references)}
 
 
 def local_variables(f: Function, body: list[Instr], references: dict[int, int]) -> list[int]:

@@ -24,7 +24,7 @@ from loopwright.ir import ops
 from loopwright.ir.brackets import match
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.nests.rewriting.folding import Folded
-from loopwright.nests.rewriting.unroll import clone, crossing_branches, has_loops, read_once
+from loopwright.nests.rewriting.unroll import clone, crossing_branches, has_loops, own_copies, read_once
 from loopwright.types import BOOL, I64, VOID
 
 __all__ = ["run"]
@@ -112,7 +112,7 @@ def _split(f: Function, head: int, end: int, tests: dict[int, bool]) -> None:
     out.append(Instr(ops.COPY, I64, at, [first], 0, line))
     out.append(Instr(ops.BR, VOID, NONE, [], 2, line))
     out.append(Instr(ops.END, VOID, NONE, [], 0, line))
-    clone(f, without, {opener.dst: first}, out)
+    clone(f, without, {**own_copies(f, code[head + 1 : end]), opener.dst: first}, out)
     out += [Instr(ops.END, VOID, NONE, [], 0, line) for _ in range(2)]
     out.append(Instr(ops.FOR, opener.type, rest, [at, hi, opener.args[2]], 0, line))
     clone(f, with_one, {opener.dst: rest}, out)
