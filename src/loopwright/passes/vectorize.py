@@ -492,6 +492,7 @@ def _near(f: Function, target: Target, shapes: Divergence, leaves: list[Leaf]) -
             stored.add(distance)
     # (Elements of longer rows are those of squares, or taken one by one.)
     most = {distance: last for distance, last in most.items() if distance not in far}
+    stored -= far
     if not most or not all(1 <= last < WIDTHS[-1] and (last + 1 in WIDTHS or distance not in stored) for distance, last in most.items()):
         return []
     wide = {distance: last + 1 if distance in stored else _PIXEL if last < _PIXEL else WIDTHS[-1] for distance, last in most.items()}
