@@ -93,53 +93,10 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
         report: the ``Report`` that is told what is known of the nests, tried and done; None where nobody asks.
     """
     forget()
-    cancelled.run(f)
-    low_halves.run(f)
-    unchanging.run(f)
-    channels.run(f)
     done: dict[int, list[str]] = {}  # by the index of the outermost loop of a nest
-    _add(done, induction.run(f))
-    _add(done, split_bounds.run(f))
-    _add(done, written_out.run(f))
-    first_found.run(f)
-    shortcuts.run(f)
-    flags.run(f)
-    wrapped.run(f)
-    _add(done, last_set.run(f, target))
-    cut = quotients.run(f)
-    if cut:
-        _add(done, cut)
-        _add(done, written_out.run(f))
-        cancelled.run(f)
-    if loop_bounds.run(f):
-        values.run(f)
-    left: set[int] = set()
-    written = f.code
-    borders.run(f, left)
-    conditions.run(f, left)
-    if f.code is not written:
-        # (Of more that parts of a condition load it is known that it is inside.)
-        shortcuts.run(f)
     as_written: set[int] = set()
-    found = nests(f)
-    written = f.code
-    _add(done, held_elements.run(f, found, target, as_written))
-    _add(done, scratch.run(f, found if f.code is written else nests(f), target, as_written))
-    if choices.run(f):
-        values.run(f)
-    _add(done, searched_after.run(f, target, as_written))
-    _add(done, diagonals.run(f, target, as_written))
-    _add(done, longest_inside.run(f, target))
-    added_arms.run(f)
-    flattened.run(f)
-    reassociate.run(f)
-    cancelled.run(f)
-    apart_before: set[int] = set()
-    _add(done, products_apart.run(f, target, apart_before, as_written))
-    _add(done, turned.run(f, target, apart_before))
-    apart_before |= previous.run(f, target)
-    handed_on.run(f)
-    _add(done, unswitched.run(f, target, as_written))
+    _with_known_conditions(f, target, done)
+    apart_before = _with_values_in_variables(f, target, done, as_written)
     found = nests(f)
     written = f.code
     fused = fusion.run(f, found, target)
@@ -186,6 +143,60 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
         _last(f, target, untouched, distinct, report)
     fresh.run(f)
     written_out.around_vectors(f)
+
+
+def _with_known_conditions(f: Function, target: Target, done: dict[int, list[str]]) -> None:
+    """Bring loops into the form that the rest knows, and take out of them what is known of their conditions."""
+    cancelled.run(f)
+    low_halves.run(f)
+    unchanging.run(f)
+    channels.run(f)
+    _add(done, induction.run(f))
+    _add(done, split_bounds.run(f))
+    _add(done, written_out.run(f))
+    first_found.run(f)
+    shortcuts.run(f)
+    flags.run(f)
+    wrapped.run(f)
+    _add(done, last_set.run(f, target))
+    cut = quotients.run(f)
+    if cut:
+        _add(done, cut)
+        _add(done, written_out.run(f))
+        cancelled.run(f)
+    if loop_bounds.run(f):
+        values.run(f)
+    left: set[int] = set()
+    written = f.code
+    borders.run(f, left)
+    conditions.run(f, left)
+    if f.code is not written:
+        # (Of more that parts of a condition load it is known that it is inside.)
+        shortcuts.run(f)
+
+
+def _with_values_in_variables(f: Function, target: Target, done: dict[int, list[str]], as_written: set[int]) -> set[int]:
+    """Hold elements in variables, and take recurrences apart. Returns the indices of the outermost loops before which it is asked whether arrays overlap; ``as_written`` receives those that stay as they are."""
+    found = nests(f)
+    written = f.code
+    _add(done, held_elements.run(f, found, target, as_written))
+    _add(done, scratch.run(f, found if f.code is written else nests(f), target, as_written))
+    if choices.run(f):
+        values.run(f)
+    _add(done, searched_after.run(f, target, as_written))
+    _add(done, diagonals.run(f, target, as_written))
+    _add(done, longest_inside.run(f, target))
+    added_arms.run(f)
+    flattened.run(f)
+    reassociate.run(f)
+    cancelled.run(f)
+    apart_before: set[int] = set()
+    _add(done, products_apart.run(f, target, apart_before, as_written))
+    _add(done, turned.run(f, target, apart_before))
+    apart_before |= previous.run(f, target)
+    handed_on.run(f)
+    _add(done, unswitched.run(f, target, as_written))
+    return apart_before
 
 
 def _add(done: dict[int, list[str]], steps: Mapping[int, str | list[str]]) -> None:
