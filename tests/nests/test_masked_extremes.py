@@ -99,3 +99,15 @@ def test_down_a_column_the_best_is_in_a_variable() -> None:
     np.testing.assert_array_equal(b, [k + np.argmax(np.abs(a[k:, k])) for k in range(50)])
     inner = fast.compile(a, b, keep=True).ir("nests").split("= for ")[-1]
     assert inner.split("    end")[0].count("= load") == 1
+
+
+@pytest.mark.parametrize("count", [31, 32, 256, 2000])
+def test_over_pythons_numbers(count: int) -> None:
+    """Loops of many iterations that keep one of Python's numbers run at run time."""
+    text = f"def nest(b, c):\n    for i in range(c.shape[0]):\n        best = 0\n        for k in range({count}):\n            if b[i, k] > b[i, best]:\n                best = k\n        c[i] = best\n"
+    b = np.random.default_rng(count).integers(0, 100, (5, count)).astype(np.int32)
+    c = np.zeros(5, np.int32)
+    fast = kernel(text)
+    fast(b, c)
+    np.testing.assert_array_equal(c, b.argmax(1))
+    assert count < 32 or len(fast.compile(b, c).asm()) < 60_000

@@ -24,12 +24,27 @@ from loopwright.ir import ops
 from loopwright.ir.function import Instr
 from loopwright.types import BF16, F16, F32, F64, I64, Type, limits
 
-__all__ = ["FEWEST_LEFT", "MANY", "counts_only", "dense", "hands_on_numbers", "holds_loops", "is_dense", "once", "runs_once", "unroll_all", "unrolled"]
+__all__ = [
+    "FEWEST_LEFT",
+    "MANY",
+    "MANY_TO_COPY",
+    "counts_only",
+    "dense",
+    "hands_on_numbers",
+    "holds_loops",
+    "is_dense",
+    "once",
+    "runs_once",
+    "unroll_all",
+    "unrolled",
+]
 
 #: So many instructions, of all iterations, are many.
 MANY: Final = 4_000
 #: So many accesses, of all iterations of loops in each other, are more than a nest is looked at with (``nests/analysis/nest.py``).
 MANY_ACCESSES: Final = 250
+#: Of so many iterations, one of whose numbers is kept, each would be a choice that waits for the one before.
+MANY_TO_COPY: Final = 32
 #: Fewer iterations stand side by side.
 FEWEST: Final = 3
 #: The same, of those whose number is an index: columns of a few, say, which may be accessed together.

@@ -284,24 +284,33 @@ class _Conversion:
 
     def hangs(self, r: int, indices: set[int], seen: set[int]) -> bool:
         """Whether a value is computed from one of some indices of loops."""
-        if r in indices:
-            return True
-        if r < 0 or r in seen:
-            return False
-        seen.add(r)
-        return any(self.hangs(a, indices, seen) for instr, _, _ in self.writes.get(r, ()) if not IS_LOOP[instr.op.code] for a in instr.args)
-
-    def through_memory(self, r: int, variables: list[int], loaded: bool, seen: set[int]) -> bool:
-        """Whether a value hangs on one of the variables by way of a load."""
-        if r < 0 or r in seen:
-            return False
-        if self.f.variable[r]:
-            return loaded and r in variables
-        seen.add(r)
-        for instr, _, _ in self.writes.get(r, ()):
-            below = loaded or instr.op.effect == ops.READS
-            if any(self.through_memory(a, variables, below, seen) for a in instr.args):
+        open_ = [r]
+        while open_:
+            one = open_.pop()
+            if one in indices:
                 return True
+            if one < 0 or one in seen:
+                continue
+            seen.add(one)
+            open_ += [a for instr, _, _ in self.writes.get(one, ()) if not IS_LOOP[instr.op.code] for a in instr.args]
+        return False
+
+    def through_memory(self, r: int, variables: list[int]) -> bool:
+        """Whether a value hangs on one of the variables by way of a load."""
+        seen: set[tuple[int, bool]] = set()
+        open_ = [(r, False)]
+        while open_:
+            one, loaded = open_.pop()
+            if one < 0 or (one, loaded) in seen:
+                continue
+            if self.f.variable[one]:
+                if loaded and one in variables:
+                    return True
+                continue
+            seen.add((one, loaded))
+            for instr, _, _ in self.writes.get(one, ()):
+                below = loaded or instr.op.effect == ops.READS
+                open_ += [(a, below) for a in instr.args]
         return False
 
     def overlaps(self, variables: list[int], arms: list[_Arm], loops: list[int]) -> bool:
@@ -372,7 +381,7 @@ class _Conversion:
             return False
         if self.extreme(compare, arms, loops[-1]) and not (compare is not None and self.seldom(compare, loops)):
             return False
-        if self.through_memory(condition, variables, False, set()) and not self.overlaps(variables, arms, loops):
+        if self.through_memory(condition, variables) and not self.overlaps(variables, arms, loops):
             # A core that guesses goes on; a choice waits for the load, turn by turn.
             return False
         line = out[closed.start].line

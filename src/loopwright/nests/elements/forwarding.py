@@ -64,7 +64,7 @@ def _forward(f: Function, head: int, end: int, partner: list[int]) -> None:
                 while code[close].op is not ops.END:
                     close = partner[close]
                 known = _kept(f, forms, known, k, close)
-            around.append(_kept(f, forms, known, k, partner[k]))
+            around.append([*_kept(f, forms, known, k, partner[k])])
         if op is ops.LOAD or op is ops.STORE:
             element = _element(forms, instr)
             if op is ops.STORE:
