@@ -33,7 +33,7 @@ def held(f: Function, head: int) -> tuple[list[Instr], int, int] | None:
     """
     code = f.code
     levels, arm, last = nested(code, head)
-    if not levels:
+    if not levels or code[head].args[2] >= 0:
         return None
     computed = [instr for level in levels for instr in level]
     index = code[head].dst
@@ -137,7 +137,8 @@ def _rewritten(
     best = f.register(type_, "", True)
     before = [Instr(ops.COPY, type_, best, [f.const(type_, 0)], 0, line)]
     some = f.register(BOOL, "")
-    before.append(Instr(ops.LT, I64, some, [head.args[0], head.args[1]], 0, line))
+    upwards = f.const_values[~head.args[2]] > 0
+    before.append(Instr(ops.LT if upwards else ops.GT, I64, some, [head.args[0], head.args[1]], 0, line))
     if len(levels) > 1:
         # (Nothing may ever have been compared with it: there need be no such element.)
         if any(instr.dst in load.args for load in loads for instr in computed):
