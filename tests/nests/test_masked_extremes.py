@@ -24,6 +24,8 @@ FORMS = {
     "or none, the other way round": "u = -3\nfor v in range(n):\n    if b[v] > 2:\n        if u >= 0:\n            if a[v] ? a[u]:\n                u = v\n        else:\n            u = v",
     "or none, of all": "u = -1\nfor v in range(n):\n    if u < 0 or a[v] ? a[u]:\n        u = v",
     "a place that is known": "u = n // 2\nfor v in range(n):\n    if b[v] != 3 and (u < 0 or a[v] ? a[u]):\n        u = v",
+    "from both ends": "best = a[0] + a[0]\nu = 0\nfor v in range(n):\n    w = a[v] + a[n - 1 - v]\n    if w ? best:\n        best = w\n        u = v\nd[0] = best",
+    "a value computed twice": "best = a[0] + a[0]\nu = 0\nfor v in range(n):\n    if b[v] > 2 and a[v] + a[0] * 3 ? best:\n        best = a[v] + a[0] * 3\n        u = v\nd[0] = best",
     "a computed value": "best = a[0] + a[0]\nu = 0\nfor v in range(n):\n    if b[v] > 2:\n        w = a[v] + a[n // 2]\n        if w ? best:\n            best = w\n            u = v\nd[0] = best",
 }
 

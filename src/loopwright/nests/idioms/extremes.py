@@ -176,16 +176,29 @@ def _closed(f: Function, search: _Search, conditions: set[int]) -> bool:
 
 
 def _same(search: _Search, instr: Instr) -> bool:
-    """Whether what the arm keeps as the best is what was compared."""
+    """Whether what the arm keeps as the best is what was compared, be it computed once more."""
+    made = {one.dst: one for one in (*search.computed, *search.arm)}
     if instr.op is ops.COPY:
-        given = instr.args[0]
-        if given == search.value:
-            return True
-        source = next((made for made in search.arm if made.dst == given), None)
-        return source is not None and _same(search, source)
-    # It may be loaded once more.
-    made = next((one for one in search.computed if one.dst == search.value), None)
-    return made is not None and made.op is ops.LOAD and instr.op is ops.LOAD and made.imm == instr.imm and made.args == instr.args and made.type is instr.type
+        return _equal(made, instr.args[0], search.value)
+    compared = made.get(search.value)
+    return compared is not None and _alike(made, instr, compared)
+
+
+def _equal(made: dict[int, Instr], a: int, b: int) -> bool:
+    """Whether two registers have the same value."""
+    if a == b:
+        return True
+    first, second = made.get(a), made.get(b)
+    if first is not None and first.op is ops.COPY:
+        return _equal(made, first.args[0], b)
+    return first is not None and second is not None and _alike(made, first, second)
+
+
+def _alike(made: dict[int, Instr], a: Instr, b: Instr) -> bool:
+    """Whether two instructions, with no store between them, compute the same."""
+    if a.op is not b.op or a.type is not b.type or a.source is not b.source or a.imm != b.imm or len(a.args) != len(b.args):
+        return False
+    return (a.op.pure or a.op is ops.LOAD) and all(_equal(made, x, y) for x, y in zip(a.args, b.args, strict=True))
 
 
 def _possible(f: Function, target: Target, search: _Search, made: list[Instr]) -> bool:
@@ -201,7 +214,7 @@ def _possible(f: Function, target: Target, search: _Search, made: list[Instr]) -
     marked = [instr for instr in made if instr.loop is not None]
     for nest in nests(f):
         for loop in nest.loops:
-            if f.code[loop.head] in marked and not in_lanes(nest, loop, target):
+            if f.code[loop.head] in marked and not (in_lanes(nest, loop, target) or in_lanes(nest, loop, target, True)):
                 f.code = before
                 return False
     return True
