@@ -21,6 +21,7 @@ import math
 from typing import Final
 
 from loopwright.ir import ops
+from loopwright.ir.brackets import match
 from loopwright.ir.function import NONE, Function, Instr, Loop
 from loopwright.nests.analysis.nest import nests
 from loopwright.nests.analysis.operations import has
@@ -92,7 +93,10 @@ def split_extremes(f: Function, target: Target) -> None:
     position = 0
     while position < len(f.code):
         instr = f.code[position]
-        if instr.op is ops.FOR and instr.loop is None:
+        if instr.loop is not None and instr.loop.lanes:
+            # (What is in it is done for each lane.)
+            position = match(f.code)[position]
+        elif instr.op is ops.FOR and instr.loop is None:
             position = _split(f, target, position) or position
         position += 1
 
