@@ -115,3 +115,27 @@ def test_over_pythons_numbers(count: int) -> None:
     fast(b, c)
     np.testing.assert_array_equal(c, b.argmax(1))
     assert count < 32 or len(fast.compile(b, c).asm()) < 60_000
+
+
+def test_searches_of_lanes_are_not_split() -> None:
+    """Each point is a lane, and its search one of scalars."""
+    text = """def nest(a, b, c):
+    for i in range(a.shape[0]):
+        best = 1e9
+        at = 0
+        for k in range(b.shape[0]):
+            d = 0.0
+            for q in range(3):
+                d += (a[i, q] - b[k, q]) * (a[i, q] - b[k, q])
+            if d < best:
+                best = d
+                at = k
+        c[i] = at
+"""
+    rng = np.random.default_rng(0)
+    a, b, c = rng.random((70, 3)), rng.random((40, 3)), np.zeros(70, np.int64)
+    fast = kernel(text, fastmath=True)
+    fast(a, b, c)
+    np.testing.assert_array_equal(c, ((a[:, None] - b[None]) ** 2).sum(2).argmin(1))
+    loops = [line for line in fast.compile(a, b, c, keep=True, target="x86-64-v4").ir("nests").split("\n") if "= for " in line]
+    assert " lanes" in loops[0] and " lanes" not in loops[1]
