@@ -28,6 +28,9 @@ __all__ = ["CHUNK", "Squares", "able", "side", "to_load", "to_store", "transpose
 #: The bytes of a row that a square has.
 CHUNK: Final = 16
 
+#: So many bytes rows are apart at least whose distance is in a register, though it is known.
+FURTHEST: Final = 1 << 24
+
 
 def side(type_: Type) -> int:
     """How many rows a square has, and elements of each."""
@@ -123,7 +126,8 @@ class Squares:
         self.apart = apart
         self.count = side(type_)
         self.first = first
-        self.known = apart < 0
+        # (Further ones are not in displacements.)
+        self.known = apart < 0 and abs(int(made.f.const_values[~apart])) < FURTHEST
         self.rows = [at]
         if not self.known:
             for _ in range(1, self.count):
