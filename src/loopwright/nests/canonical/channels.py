@@ -2,13 +2,13 @@
 
 ::
 
-                                           if a.shape[2] == 3
-    for i = 0, n                             for i = 0, n
-      for j = 0, m                             for j = 0, m
-        for k = 0, a.shape[2]        →           for k = 0, 3
-          b[i, j, k] = a[i, j, k]                  b[i, j, k] = a[i, j, k]
-                                           else
-                                             the same as written
+                                           if a.shape[2] != 3
+    for i = 0, n                             the same as written
+      for j = 0, m                         else
+        for k = 0, a.shape[2]        →       for i = 0, n
+          b[i, j, k] = a[i, j, k]              for j = 0, m
+                                                 for k = 0, 3
+                                                   b[i, j, k] = a[i, j, k]
 
 Pictures have three channels, and points in space three coordinates; a loop over them that is known to have three iterations is written out, so that the loop around it has lanes.
 """
@@ -95,8 +95,10 @@ def _versions(f: Function, nest: list[Instr], asked: list[int], out: list[Instr]
         both = f.register(BOOL)
         out.append(Instr(ops.AND, BOOL, both, [holds, same], 0, line))
         holds = both
-    out.append(Instr(ops.IF, VOID, NONE, [holds], 0, line))
-    clone(f, nest, {**own_copies(f, nest), **dict.fromkeys(asked, three)}, out)
-    out.append(Instr(ops.ELSE, VOID, NONE, [], 0, line))
+    others = f.register(BOOL)
+    out.append(Instr(ops.NOT, BOOL, others, [holds], 0, line))
+    out.append(Instr(ops.IF, VOID, NONE, [others], 0, line))
     clone(f, nest, {}, out)
+    out.append(Instr(ops.ELSE, VOID, NONE, [], 0, line))
+    clone(f, nest, {**own_copies(f, nest), **dict.fromkeys(asked, three)}, out)
     out.append(Instr(ops.END, VOID, NONE, [], 0, line))
