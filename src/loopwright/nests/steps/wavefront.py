@@ -19,6 +19,7 @@ from loopwright.nests.steps.streams import CHUNK, FIXED, MOST_ROWS, MOVED, ONE, 
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, PTR, UNSIGNED, VOID, Type, mask_of, vector_of
 from loopwright.vectors.operations import Operations
+from loopwright.vectors.squares import transposed
 
 __all__ = ["InLanes", "widest"]
 
@@ -424,8 +425,7 @@ class Wavefront(Operations):
 class Block:
     """An access of several steps at once: of each row so many elements beside each other, 128 bits.
 
-    A vector holds those of every so many-th row. In each 128 bits of as many vectors as these have elements is a square of elements, which is transposed by as many rounds of
-    interleaving as it takes to halve it down to one (H. S. Stone, "Parallel processing with the perfect shuffle", IEEE Transactions on Computers C-20, 1971).
+    A vector holds those of every so many-th row. In each 128 bits of as many vectors as these have elements is a square of elements, which is transposed (``vectors/squares.py``).
 
     Attributes:
         made: what emits.
@@ -481,12 +481,7 @@ class Block:
         cast = self.type is not bits
         if cast:
             vectors = [made.define(ops.BITCAST, bits, [vector], bits, self.type) for vector in vectors]
-        half = self.count // 2
-        done = 1
-        while done < self.count:
-            pairs = [(vectors[n], vectors[n + half]) for n in range(half)]
-            vectors = [made.define(op, bits, [a, b], bits) for a, b in pairs for op in (ops.ZIP_LOW, ops.ZIP_HIGH)]
-            done *= 2
+        vectors = transposed(made, vectors)
         if cast:
             vectors = [made.define(ops.BITCAST, self.type, [vector], self.type, bits) for vector in vectors]
         return vectors
