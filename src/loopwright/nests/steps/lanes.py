@@ -63,6 +63,8 @@ MOST_PER_ELEMENT: Final = 8
 TURNS: Final = 4
 #: Of how many operations divisions, and roots, take the time besides.
 DIVIDED: Final = 3
+#: How long rows are that are dealt out in pairs, or, as 0, not at all.
+_SHUFFLED: Final = (0, *IN_PAIRS)
 #: So many elements may a row have of which lanes take some.
 LONGEST_ROW: Final = 64
 _REFUSED: Final = frozenset((ops.WHILE, ops.LOOP))
@@ -147,7 +149,7 @@ def shuffled(nest: Nest, loop: NestLoop) -> bool:
             return True
         if len(access.subscripts) > 1 and not last.terms:
             row = access.subscripts[-2]
-            if width_of(last.constant) in (0, *IN_PAIRS) or (row is not None and not row.terms):
+            if width_of(last.constant) in _SHUFFLED or (row is not None and not row.terms):
                 return True
     return False
 
