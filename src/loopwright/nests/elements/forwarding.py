@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from loopwright.ir import ops
 from loopwright.ir.affine import Form, Forms
-from loopwright.ir.brackets import match
+from loopwright.ir.brackets import end_of, match
 from loopwright.ir.function import Function, Instr
 from loopwright.ir.loops import IS_LOOP
 
@@ -60,10 +60,7 @@ def _forward(f: Function, head: int, end: int, partner: list[int]) -> None:
             known = around.pop()
         if op.opens:
             if IS_LOOP[op.code]:
-                close = partner[k]
-                while code[close].op is not ops.END:
-                    close = partner[close]
-                known = _kept(f, forms, known, k, close)
+                known = _kept(f, forms, known, k, end_of(code, partner, k))
             around.append([*_kept(f, forms, known, k, partner[k])])
         if op is ops.LOAD or op is ops.STORE:
             element = _element(forms, instr)

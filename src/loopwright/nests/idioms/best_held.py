@@ -21,7 +21,7 @@ from loopwright.ir.function import NONE, Function, Instr
 from loopwright.nests.rewriting.unroll import clone, slice_of
 from loopwright.types import BOOL, I64, VOID, Type
 
-__all__ = ["held", "joined", "straight"]
+__all__ = ["held", "joined", "nested"]
 
 
 def held(f: Function, head: int) -> tuple[list[Instr], int, int] | None:
