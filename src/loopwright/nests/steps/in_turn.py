@@ -15,7 +15,7 @@ from loopwright.vectors.squares import side, to_load, to_store
 
 __all__ = ["ROWS", "Apart", "InTurn"]
 
-#: Of elements in rows, in the place of how far they are apart; and whether a machine stores some of them under masks.
+#: Of elements in rows, in the place of how far they are apart.
 ROWS: Final = -1 << 40
 #: So many elements take longer one by one than a load that waits for two stores to be in the cache (measured on Zen 4: 16 take half as long, 64 take 2.5 times).
 _WAITED: Final = 32
@@ -26,13 +26,10 @@ _Key = tuple[int, ...]
 class Apart:
     """An access to elements that are several apart."""
 
-    __slots__ = ("access", "array", "constant", "position", "step", "store")
+    __slots__ = ("access", "constant", "step")
 
     def __init__(self, access: Access, step: int, constant: int) -> None:
         self.access = access
-        self.position = access.position
-        self.array = access.array
-        self.store = access.store
         self.step = step
         self.constant = constant
 
@@ -141,14 +138,14 @@ class InTurn:
 def _together(f: Function, members: list[Apart]) -> bool:
     """Whether the stores to each array may all be made where the last of them is (``vectors/interleaving.py``): no other array, which may be the same, is accessed between at the same
     elements. That a kernel's arrays are apart is asked in front of the nest; of views (``passes/counted.py``) those that are accessed alike may be one."""
-    members = [m for m in members if f.arrays[m.array].view]
-    for array in {m.array for m in members if m.store}:
-        stores = [m for m in members if m.store and m.array == array]
-        last = max(m.position for m in stores)
+    members = [m for m in members if f.arrays[m.access.array].view]
+    for array in {m.access.array for m in members if m.access.store}:
+        stores = [m for m in members if m.access.store and m.access.array == array]
+        last = max(m.access.position for m in stores)
         for other in members:
-            if other.array == array or other.position > last:
+            if other.access.array == array or other.access.position > last:
                 continue
-            if any(m.position < other.position and m.step == other.step and (m.constant - other.constant) % m.step == 0 for m in stores):
+            if any(m.access.position < other.access.position and m.step == other.step and (m.constant - other.constant) % m.step == 0 for m in stores):
                 return False
     return True
 
