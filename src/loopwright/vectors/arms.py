@@ -24,6 +24,7 @@ from __future__ import annotations
 from typing import Final
 
 from loopwright.ir import ops
+from loopwright.ir.equality import same_operation
 from loopwright.ir.function import NONE, Function, Instr
 
 __all__ = ["merge"]
@@ -151,9 +152,9 @@ def _same(a: int, first: dict[int, Instr], b: int, second: dict[int, Instr], wri
     if one is None or other is None:
         # (What else an arm has made, as by a load, is in neither.)
         return a == b and one is other and a not in written
-    if deep == 0 or a in written or b in written or one.op is not other.op or one.type is not other.type or one.source is not other.source:
+    if deep == 0 or a in written or b in written or not same_operation(one, other):
         return False
-    return one.imm == other.imm and all(_same(c, first, d, second, written, deep - 1) for c, d in zip(one.args, other.args, strict=True))
+    return all(_same(c, first, d, second, written, deep - 1) for c, d in zip(one.args, other.args, strict=True))
 
 
 def _again(f: Function, a: int, made: dict[int, Instr], out: list[Instr], known: dict[int, int]) -> int:

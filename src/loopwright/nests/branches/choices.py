@@ -8,6 +8,7 @@ element is a choice between the values, where they are cheap and nothing is load
 from __future__ import annotations
 
 from loopwright.ir import ops
+from loopwright.ir.equality import same_operation
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.nests.branches.bounds import normalized, toward
@@ -287,7 +288,7 @@ def _alike(f: Function, code: list[Instr], n: int, a: int, b: int, made: dict[in
         if code[k].dst == b:
             later = code[k]
     earlier = next((code[k] for k in range(n - 1, -1, -1) if code[k].dst == a), None)
-    if earlier is None or later is None or earlier.op is not later.op or not earlier.op.pure or earlier.imm != later.imm or earlier.type is not later.type:
+    if earlier is None or later is None or not earlier.op.pure or not same_operation(earlier, later):
         return False
     return all(_alike(f, code, n, x, y, made) for x, y in zip(earlier.args, later.args, strict=True))
 

@@ -65,7 +65,7 @@ def _forward(f: Function, head: int, end: int, partner: list[int]) -> None:
         if op is ops.LOAD or op is ops.STORE:
             element = _element(forms, instr)
             if op is ops.STORE:
-                known = [one for one in known if element is not None and _different(f, element, one[0])]
+                known = _untouched(f, known, element)
                 value = instr.args[0]
             else:
                 found = [one[1] for one in known if element is not None and _equal(element, one[0])]
@@ -84,11 +84,15 @@ def _kept(f: Function, forms: Forms, known: list[_Known], head: int, end: int) -
     for k in range(head + 1, end):
         instr = f.code[k]
         if instr.op is ops.STORE:
-            element = _element(forms, instr)
-            known = [one for one in known if element is not None and _different(f, element, one[0])]
+            known = _untouched(f, known, _element(forms, instr))
         elif instr.op.effect == ops.CALLS or instr.op.effect == ops.WRITES:
             return []
     return known
+
+
+def _untouched(f: Function, known: list[_Known], stored: _Element | None) -> list[_Known]:
+    """What is still known behind a store to an element."""
+    return [one for one in known if stored is not None and _different(f, stored, one[0])]
 
 
 def _element(forms: Forms, access: Instr) -> _Element | None:

@@ -17,6 +17,7 @@ The search for the least element that is to be exchanged with another, or for a 
 from __future__ import annotations
 
 from loopwright.ir import ops
+from loopwright.ir.equality import same_value
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.nests.rewriting.unroll import clone, slice_of
 from loopwright.types import BOOL, I64, VOID, Type
@@ -48,7 +49,7 @@ def held(f: Function, head: int) -> tuple[list[Instr], int, int] | None:
         if compared is None or len(compared.args) != 2:
             continue
         for own, other in ((0, 1), (1, 0)):
-            if _alike(made, compared.args[own], compared.args[other], index, places[0]):
+            if same_value(made, compared.args[own], compared.args[other], index, places[0]):
                 found = _rewritten(f, code[head], levels, arm, compared, (own, other), places[0])
                 return None if found is None else (*found, last)
     return None
@@ -95,23 +96,6 @@ def joined(f: Function, computed: list[Instr], condition: int) -> tuple[list[int
         else:
             parts.append(one)
     return parts, joins
-
-
-def _alike(made: dict[int, Instr], own: int, other: int, index: int, place: int) -> bool:
-    """Whether an operand is computed as another is, with a variable instead of the loop's index."""
-    if own == index or other == place:
-        return own == index and other == place
-    if own == other:
-        return True
-    one, two = made.get(own), made.get(other)
-    if one is None or two is None or one.op is not two.op or one.type is not two.type or one.source is not two.source or one.imm != two.imm:
-        return False
-    return (
-        one.mem is None
-        and two.mem is None
-        and len(one.args) == len(two.args)
-        and all(_alike(made, a, b, index, place) for a, b in zip(one.args, two.args, strict=True))
-    )
 
 
 def _rewritten(

@@ -22,6 +22,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.brackets import match
+from loopwright.ir.equality import same_value
 from loopwright.ir.function import NONE, Function, Instr, Loop
 from loopwright.nests.analysis.nest import nests
 from loopwright.nests.analysis.operations import has
@@ -165,6 +166,7 @@ def _search(f: Function, head: int) -> _Search | None:
 
 def _closed(f: Function, search: _Search, conditions: set[int]) -> bool:
     """Whether the loop carries its best and what goes with it, and nothing else."""
+    made = {instr.dst: instr for instr in (*search.computed, *search.arm)}
     written = {instr.dst for instr in search.arm if f.variable[instr.dst]}
     kept = False
     if any(a in written for _, asked in search.levels for a in asked) or any(f.variable[instr.dst] for instr in search.computed):
@@ -173,36 +175,11 @@ def _closed(f: Function, search: _Search, conditions: set[int]) -> bool:
         if any(a in conditions or a in written for a in instr.args):
             return False
         if instr.dst == search.best:
-            if kept or not _same(search, instr):
+            # What is kept as the best is what was compared, be it computed once more.
+            if kept or not same_value(made, instr.dst, search.value):
                 return False
             kept = True
     return kept and len(written) == sum(f.variable[instr.dst] for instr in search.arm)
-
-
-def _same(search: _Search, instr: Instr) -> bool:
-    """Whether what the arm keeps as the best is what was compared, be it computed once more."""
-    made = {one.dst: one for one in (*search.computed, *search.arm)}
-    if instr.op is ops.COPY:
-        return _equal(made, instr.args[0], search.value)
-    compared = made.get(search.value)
-    return compared is not None and _alike(made, instr, compared)
-
-
-def _equal(made: dict[int, Instr], a: int, b: int) -> bool:
-    """Whether two registers have the same value."""
-    if a == b:
-        return True
-    first, second = made.get(a), made.get(b)
-    if first is not None and first.op is ops.COPY:
-        return _equal(made, first.args[0], b)
-    return first is not None and second is not None and _alike(made, first, second)
-
-
-def _alike(made: dict[int, Instr], a: Instr, b: Instr) -> bool:
-    """Whether two instructions, with no store between them, compute the same."""
-    if a.op is not b.op or a.type is not b.type or a.source is not b.source or a.imm != b.imm or len(a.args) != len(b.args):
-        return False
-    return (a.op.pure or a.op is ops.LOAD) and all(_equal(made, x, y) for x, y in zip(a.args, b.args, strict=True))
 
 
 def _possible(f: Function, target: Target, search: _Search, made: list[Instr]) -> bool:

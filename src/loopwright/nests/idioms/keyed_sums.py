@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from loopwright.ir import ops
+from loopwright.ir.equality import same_value
 from loopwright.ir.function import MOST_LOCAL, NONE, Array, Function, Instr
 from loopwright.nests.analysis.nest import nests
 from loopwright.nests.idioms.keyed_copies import Copies, most_keys
@@ -87,7 +88,7 @@ def _sums(f: Function, head: int) -> Sums | None:
     if added is None or added.op not in (ops.ADD, ops.SUB) or not _fits(f, array):
         return None
     loads = [instr for instr in body if instr.op is ops.LOAD and instr.imm == store.imm]
-    if len(loads) != 1 or not _same(defined, loads[0].args[0], store.args[1]):
+    if len(loads) != 1 or not same_value(defined, loads[0].args[0], store.args[1]):
         return None
     before = loads[0].dst
     value = added.args[1] if added.args[0] == before else added.args[0]
@@ -106,21 +107,6 @@ def _fits(f: Function, array: Array) -> bool:
         return False
     extent = array.extents[0]
     return array.rank == 1 and (extent >= 0 or f.const_values[~extent] <= most_keys(element.size))
-
-
-def _same(defined: dict[int, Instr], a: int, b: int) -> bool:
-    """Whether two operands are the same value: of nothing that is stored to, or by the same operations of the same."""
-    while a != b:
-        x, y = defined.get(a), defined.get(b)
-        if x is None or y is None or x.op is not y.op or x.type is not y.type or x.source is not y.source or x.imm != y.imm or len(x.args) != len(y.args):
-            return False
-        others = [(p, q) for p, q in zip(x.args, y.args, strict=True) if p != q]
-        if not others:
-            return True
-        if len(others) > 1:
-            return False
-        ((a, b),) = others
-    return True
 
 
 def _narrow(defined: dict[int, Instr], key: int) -> int:
