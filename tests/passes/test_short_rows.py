@@ -129,3 +129,25 @@ def test_constant_tables_in_what_is_left_over(runner: Runner) -> None:
             np.testing.assert_array_equal(a, wanted)
 
         runner.run(runner.compiled(looked_up, a, table), [a], same)
+
+
+@lw.kernel(contract=False)
+def by_key(a: lw.Array, key: lw.Array[lw.u8, 1], sums: lw.Array):
+    for i in lw.range(a.shape[0]):
+        for j in lw.range(a.shape[1]):
+            sums[key[i], j] += a[i, j]
+
+
+@pytest.mark.parametrize("element", ELEMENTS, ids=str)
+def test_rows_that_are_added_to_by_a_key(element: lw.Type) -> None:
+    rng = np.random.default_rng(5)
+    for length in LENGTHS:
+        a = rng.integers(0, 3, (20, length)).astype(element.dtype)
+        key = rng.integers(0, 3, 20).astype(np.uint8)
+        sums = rng.integers(0, 3, (4, length + 40)).astype(element.dtype)
+        wanted = sums.copy()
+        np.add.at(wanted[:, :length], key, a)
+        by_key(a, key, sums[:, :length])
+        np.testing.assert_array_equal(sums, wanted)
+    text = by_key.compile(lw.Array[lw.f32, 2], lw.Array[lw.u8, 1], lw.Array[lw.f32, 2], target="x86-64-v4").ir("unroll")
+    assert "masked_store" not in text and "f32x8" in text

@@ -166,3 +166,28 @@ def test_a_store_in_a_branch_that_is_never_taken() -> None:
     a, b = np.arange(1, 14, dtype=np.int32), np.zeros(13, np.int32)
     code(a, b, 13)
     assert (a == 8 * np.arange(1, 14)).all() and not b.any()
+
+
+@lw.kernel(contract=False)
+def by_columns(a: lw.Array):
+    for k in lw.range(a.shape[1]):
+        least = a[0, k]
+        for i in lw.range(1, a.shape[0]):
+            least = lw.min(least, a[i, k])
+        for i in lw.range(a.shape[0]):
+            a[i, k] = a[i, k] - least
+
+
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.target.dear_masks or runner.target.masks_hold_loads))
+def test_columns_of_short_rows_in_their_place(runner: Runner) -> None:
+    for element in (lw.f32, lw.f64, lw.i32, lw.u8):
+        for length in (*range(1, 10), 15, 17, 31, 47):
+            a = arguments(element, (7, length))[0]
+            wanted = a - a.min(axis=0)
+
+            def same(_: object, a: np.ndarray = a, wanted: np.ndarray = wanted) -> None:
+                np.testing.assert_array_equal(a, wanted)
+
+            runner.run(runner.compiled(by_columns, a), [a], same)
+    # (The row behind begins where a mask of this one ends, or in front of that.)
+    assert "%pieces" in by_columns.compile(lw.Array[lw.f32, 2], target="x86-64-v4").ir("unroll")

@@ -133,12 +133,17 @@ def _behind(shapes: Divergence, forms: Forms, stored: list[int], loaded: list[in
         if not place:
             shift = apart.constant
         other = other or (apart.constant != 0 and place != 0)
-        moves = moves or _depends(forms, one, around)
+        moves = moves or (_depends(forms, one, around) and not _looked_up(forms, one))
     return shift if other or (around != NONE and not moves) else None
 
 
 def _depends(forms: Forms, form: Form, register: int) -> bool:
     return any(register in forms.leaves[value] for value in form.terms)
+
+
+def _looked_up(forms: Forms, form: Form) -> bool:
+    """Whether a row is chosen by what is loaded: rows that are added to by a key are few, so that many an iteration comes to the row of the one before."""
+    return any(leaf in forms.places and forms.code[forms.places[leaf]].op is ops.LOAD for value in form.terms for leaf in forms.leaves[value])
 
 
 def in_powers(f: Function, target: Target, shapes: Divergence, leaves: list[Leaf], span: tuple[int, int], first: int, bits: int, out: list[Instr]) -> int:

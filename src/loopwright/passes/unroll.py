@@ -150,9 +150,15 @@ def _rewrite(f: Function, target: Target, code: list[Instr], out: list[Instr], r
                 break
         nested = position < around
         if nested and loaded is None:
-            loaded = {other.imm for other in code[start:around] if other.op.effect == ops.READS}
-        _Split(f, target, instr, body, code[end], out, references, loaded if nested else None).run()
+            loaded = _loaded(code[start:around])
+        repeated = loaded if nested else _loaded(body) if has_loops(body) else None
+        _Split(f, target, instr, body, code[end], out, references, nested, repeated or ()).run()
         position = end + 1
+
+
+def _loaded(code: list[Instr]) -> set[int]:
+    """The arrays that code loads from."""
+    return {instr.imm for instr in code if instr.op.effect == ops.READS}
 
 
 class _Split:
@@ -170,9 +176,18 @@ class _Split:
     __slots__ = ("body", "end", "f", "head", "line", "loop", "nested", "out", "references", "step", "target", "waited")
 
     def __init__(
-        self, f: Function, target: Target, head: Instr, body: list[Instr], end: Instr, out: list[Instr], references: dict[int, int], around: set[int] | None
+        self,
+        f: Function,
+        target: Target,
+        head: Instr,
+        body: list[Instr],
+        end: Instr,
+        out: list[Instr],
+        references: dict[int, int],
+        nested: bool,
+        repeated: Collection[int],
     ) -> None:
-        """Args: ``around`` has the arrays that the loop around loads from, or is None where there is no such loop."""
+        """Args: ``repeated`` has the arrays that are loaded from again and again, by the loop around or by loops inside."""
         loop = head.loop
         assert loop is not None
         self.f = f
@@ -185,8 +200,8 @@ class _Split:
         self.out = out
         self.references = references
         self.step = int(f.const_values[~head.args[2]])
-        self.nested = around is not None
-        self.waited: Collection[int] = around if around is not None and target.masks_hold_loads else ()
+        self.nested = nested
+        self.waited: Collection[int] = repeated if target.masks_hold_loads else ()
 
     def run(self) -> None:
         """Append the code."""
@@ -283,7 +298,7 @@ class _Split:
             clone(f, body, {self.head.dst: i}, known)
             body = known
         out.append(Instr(ops.LANE_MASK, f.types[loop.mask], loop.mask, [i, hi], 0, self.line))
-        if self.nested and left < step and (left >= 0 or unroll == 1) and f.local_bytes() + MOST_PIECES <= MOST_LOCAL:
+        if (self.nested or self.waited) and left < step and (left >= 0 or unroll == 1) and f.local_bytes() + MOST_PIECES <= MOST_LOCAL:
             body = in_pieces(f, body, loop.mask, stop, hi, None if self.target.dear_masks else self.waited)
         out.extend(body)
         out.append(self.end)
