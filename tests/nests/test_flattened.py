@@ -234,3 +234,19 @@ def test_random_loops_over_rows(seed: int) -> None:
         fast(*[a[40:] for a in found], n, m)
         for a, b in zip(found, wanted, strict=True):
             np.testing.assert_array_equal(a, b, err_msg=f"{body}\n{n} x {m}")
+
+
+def test_places_computed_from_a_quotient_in_front() -> None:
+    @lw.kernel
+    def every_second(a: lw.Array[lw.i32], b: lw.Array[lw.i32]):
+        for v in range(b.shape[0]):
+            if v % 2 != 0:
+                u = 1
+            else:
+                u = a[v * a.shape[0]]
+            b[v] = u
+
+    a, b = np.array([7], np.int32), np.zeros(1, np.int32)
+    every_second(a, b)
+    assert b[0] == 7
+    every_second(a, b[:0])

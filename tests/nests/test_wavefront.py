@@ -351,3 +351,20 @@ def test_what_rows_keep_may_be_wider_than_what_they_load(runner: Runner) -> None
     for n in (1, 3, 40, 70):
         given = [np.ones((n, n), np.float32), np.zeros(2, np.int64)]
         runner.leaves(runner.compiled(kernel, *given), given, [given[0], np.array([n, 0])])
+
+
+def test_stores_beside_the_inner_loop() -> None:
+    @lw.kernel(contract=False)
+    def twice(b: lw.Array[lw.f64, 2]) -> None:
+        for i in range(b.shape[0]):
+            for j in range(b.shape[0]):
+                for _k in range(i):
+                    b[j, 1] = b[1, j]
+                b[j, 1] = 1
+
+    for n in (1, 2, 5, 20):
+        found = np.random.default_rng(n).random((n, max(n, 2)))
+        wanted = found.copy()
+        twice.function(wanted)
+        twice(found)
+        np.testing.assert_array_equal(found, wanted)

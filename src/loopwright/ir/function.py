@@ -461,6 +461,7 @@ class Function:
         machine: the machine code, after the last pass.
         statistics: what register allocation cost (``regalloc.output.Statistics``), after the allocate pass.
         restrict: the parameters whose memory nothing else in the function leads to but what is computed from them: C's `restrict`.
+        large: for the nests pass: the indices of loops that access memory in too many places to be looked at as a whole; not part of the text.
         file: the user's source file; ``lines`` maps line numbers to source text.
     """
 
@@ -477,6 +478,7 @@ class Function:
         "frame",
         "globals",
         "labels",
+        "large",
         "lines",
         "machine",
         "name",
@@ -506,6 +508,7 @@ class Function:
         self.results: tuple[Type, ...] = ()
         self.params: list[int] = []
         self.restrict: set[int] = set()
+        self.large: set[int] = set()
         self.arrays: list[Array] = []
         self.callees: list[Callee] = []
         self.globals: list[Global] = []
@@ -690,6 +693,7 @@ class Function:
         made.places = self.places
         made.results = self.results
         made.restrict = set(self.restrict)
+        made.large = set(self.large)
         made.arrays = list(self.arrays)
         made.callees = list(self.callees)
         made.globals = list(self.globals)
@@ -723,6 +727,7 @@ _COPIED: Final = (
     "places",
     "results",
     "restrict",
+    "large",
     "arrays",
     "callees",
     "globals",

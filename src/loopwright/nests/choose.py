@@ -16,7 +16,7 @@ from loopwright.ir.function import Function, Instr
 from loopwright.nests import short_loops
 from loopwright.nests.analysis.dependence import MOST_QUESTIONS, Dependence, dependences, forget, questions, too_many
 from loopwright.nests.analysis.graph import graph_of, recurrence_bound, resource_bound
-from loopwright.nests.analysis.nest import Nest, NestLoop, Run, nests, parts
+from loopwright.nests.analysis.nest import Nest, NestLoop, Run, nests, part_large, parts
 from loopwright.nests.analysis.scalars import REDUCTION, Scalar, scalars
 from loopwright.nests.branches import added_arms, choices, flags, loop_bounds
 from loopwright.nests.branches.conversion import converted
@@ -96,6 +96,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     done: dict[int, list[str]] = {}  # by the index of the outermost loop of a nest
     as_written: set[int] = set()
     _with_known_conditions(f, target, done)
+    large = [report.begins(nest, target) for nest in part_large(f) if report is not None]
     apart_before = _with_values_in_variables(f, target, done, as_written)
     found = nests(f)
     written = f.code
@@ -132,6 +133,8 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
                 nest.record.asks(f, apart.pairs(nest))
         if not nest.obstacles and nest.loops[0].index not in listed_first and not _rewrite(nest, target, core, distinct):
             untouched.add(nest.loops[0].index)
+    if report is not None:
+        report.first(large)
     if f.code is not written:
         found = parts(f)
     written = f.code

@@ -79,11 +79,11 @@ class Places:
         return Forms(f, start, end, self.of)
 
 
-def rereads(f: Function, target: Target, shapes: Divergence, leaves: list[Leaf], span: tuple[int, int], around: int, places: Places) -> Rows | None:
-    """How a loop over lanes, which another is around, is written where it loads what the iteration of that one before has stored; None where it does not, or is too long to be written down for each length of vectors.
+def rereads(f: Function, target: Target, shapes: Divergence, leaves: list[Leaf], span: tuple[int, int], within: Instr, places: Places) -> Rows | None:
+    """How a loop over lanes, which another is around, is written where it loads what the iteration of that one before has stored, or beside that; None where it does not, or is too long to be written down for each length of vectors.
 
     Args:
-        around: the index of the loop directly around it, or NONE.
+        within: the head of the loop directly around it.
         places: of the function's code.
     """
     if not (target.masks_hold_loads or target.dear_masks) or shapes.root.opener.loop is None or shapes.root.opener.loop.accumulators:
@@ -97,10 +97,12 @@ def rereads(f: Function, target: Target, shapes: Divergence, leaves: list[Leaf],
         return None
     forms = places.forms(f, *span)
     near: set[int] = set()
+    if any(lay(shapes, load.args) == ALONG and _moves_back(f, forms, load.args, within) for load in loads):
+        near.add(0)
     for load in loads:
         for leaf in leaves:
             if leaf.instr.op is ops.STORE and leaf.instr.imm == load.imm:
-                shift = _behind(shapes, forms, leaf.instr.args[1:], load.args, around)
+                shift = _behind(shapes, forms, leaf.instr.args[1:], load.args, within.dst)
                 if shift is not None:
                     near.add(shift)
     if not near:
@@ -135,6 +137,19 @@ def _behind(shapes: Divergence, forms: Forms, stored: list[int], loaded: list[in
         other = other or (apart.constant != 0 and place != 0)
         moves = moves or (_depends(forms, one, around) and not _looked_up(forms, one))
     return shift if other or (around != NONE and not moves) else None
+
+
+def _moves_back(f: Function, forms: Forms, loaded: list[int], within: Instr) -> bool:
+    """Whether a loop goes from rows to those in front of them: where they are short, a mask reaches from each into the one that has just been stored."""
+    if within.dst == NONE or len(within.args) != 3 or within.args[2] >= 0:
+        return False
+    step = f.const_values[~within.args[2]]
+    for place in loaded[:-1]:
+        form = forms.of(place)
+        for value, factor in form.terms.items() if form is not None else ():
+            if forms.registers[value] == within.dst:
+                return factor * step < 0
+    return False
 
 
 def _depends(forms: Forms, form: Form, register: int) -> bool:

@@ -128,7 +128,7 @@ def run(f: Function, target: Target) -> None:
                 code = f.code
                 first, last = _mentions(f)
             elif found is None and within is not None and len(_known_pieces(f, target, instr, shapes.widest(set()) or USUAL)) != 1:
-                rows = rereads(f, target, shapes, leaves, (position, end), within.dst, places)
+                rows = rereads(f, target, shapes, leaves, (position, end), within, places)
             if rows is not None:
                 _split(f, target, root, shapes, leaves, (position, end), out, None, rows)
             else:

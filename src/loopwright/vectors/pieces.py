@@ -6,6 +6,8 @@ written down once, and its pieces are copied from there: the core hands a store 
 
 On other machines it does so for arrays that are loaded from as well: a load of bytes that a store might have written, had its mask been on, waits until that is in the cache, and the row behind begins
 right there.
+
+Columns of rows so short that a mask reaches into the next one, and a loop from row to row inside, are the same.
 """
 
 from __future__ import annotations

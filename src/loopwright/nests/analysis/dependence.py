@@ -124,7 +124,7 @@ def dependences(nest: Nest, inner: bool = False) -> list[Dependence]:
         for n, second in enumerate(accesses):
             for first in accesses[: n + 1]:
                 if (first.store or second.store) and (not inner or _inner(first, second)):
-                    distances = _distances(nest, first, second)
+                    distances = _distances(nest, first, second, inner)
                     if distances is None:
                         found += _Pair(nest, first, second).dependences()
                     else:
@@ -161,7 +161,7 @@ def questions(nest: Nest, inner: bool = False, most: int = 0) -> int:
         for first in of:
             if not (first.store or second.store) or (inner and not _inner(first, second)):
                 continue
-            if _distances(nest, first, second) is None:
+            if _distances(nest, first, second, inner) is None:
                 count += 1 << max(0, len(_common(first, second)) - FEW_LOOPS)
         if most and count > most:
             break
@@ -181,8 +181,10 @@ def _common(first: Access, second: Access) -> list[NestLoop]:
 # --- the usual case, without equations
 
 
-def _distances(nest: Nest, first: Access, second: Access) -> list[Component] | None:
+def _distances(nest: Nest, first: Access, second: Access, inner: bool) -> list[Component] | None:
     """The distances of two accesses in the same loops, whose subscripts differ by constants; [] for none; None where it is not that simple.
+
+    With ``inner``, of two that are as far along a row in any iteration of the innermost loop, whatever the row is.
 
     It is where each subscript has one index at most, no index is in two, and nothing but constants keeps an iteration from being there: where bounds are no
     constants, parameters make loops as long as it takes, and subscripts as great. Then two iterations at the distance are there, unless a loop is too short; in a loop that no
@@ -192,6 +194,8 @@ def _distances(nest: Nest, first: Access, second: Access) -> list[Component] | N
         return []
     if first.loops != second.loops:
         return None
+    if inner and any(_along(nest, first.loops[-1], x, y) for x, y in zip(first.subscripts, second.subscripts, strict=True)):
+        return [Component(LOWEST, HIGHEST)] * (len(first.loops) - 1) + [Component(0, 0)]
     known: dict[int, int] = {}
     never = False
     for x, y, extent in zip(first.subscripts, second.subscripts, nest.f.arrays[first.array].extents, strict=True):
@@ -238,6 +242,14 @@ def _apart(nest: Nest, x: Form | None, y: Form | None) -> bool:
     if x is None or y is None or x.constant == y.constant or x.terms != y.terms:
         return False
     return not x.terms or not any(value in nest.indices or nest.varies(value) for value in x.terms)
+
+
+def _along(nest: Nest, loop: NestLoop, x: Form | None, y: Form | None) -> bool:
+    """Whether two subscripts are one number in the same iteration of a loop, and in no other."""
+    if x is None or y is None or x.constant != y.constant or x.terms != y.terms:
+        return False
+    loops = [nest.indices.get(value) for value in x.terms if value in nest.indices or nest.varies(value)]
+    return len(loops) == 1 and loops[0] is loop
 
 
 def _start(nest: Nest, loop: NestLoop) -> int | None:

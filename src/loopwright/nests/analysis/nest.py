@@ -14,7 +14,7 @@ from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.loops import IS_LOOP
 from loopwright.ir.ops import Op
 
-__all__ = ["UNREACHED", "Access", "Nest", "NestLoop", "Run", "bounds", "nest_of", "nests", "parts"]
+__all__ = ["UNREACHED", "Access", "Nest", "NestLoop", "Run", "bounds", "nest_of", "nests", "part_large", "parts"]
 
 
 #: Loops known to have fewer iterations are short.
@@ -225,11 +225,13 @@ _LEAVES: Final = frozenset((ops.BR, ops.BR_IF, ops.RET, ops.FAIL))
 
 
 def nests(f: Function) -> list[Nest]:
-    """The nests of a function that is at a stage before ``addresses``. (Of a loop that is left early, or calls something, the loops in it are nests by themselves.)"""
+    """The nests of a function that is at a stage before ``addresses``. (Of a loop that is left early, calls something, or is ``large``, the loops in it are nests by themselves.)"""
     found: list[Nest] = []
     code: list[Instr] = f.code
     places, mentions = _places(f)
     passed = _left(code)
+    if f.large:
+        passed = passed | {k for k, instr in enumerate(code) if instr.op is ops.FOR and instr.dst in f.large}
     depth = 0
     start = -1
     inside = 0
@@ -247,6 +249,17 @@ def nests(f: Function) -> list[Nest]:
                 inside = depth
             depth += 1
     return found
+
+
+def part_large(f: Function) -> list[Nest]:
+    """The nests that have more accesses than can be told apart, from now on ``large``: the loops in them, which may have few, are nests by themselves."""
+    large: list[Nest] = []
+    while True:
+        found = [nest for nest in nests(f) if len(nest.accesses) > MOST_ACCESSES and len(nest.loops) > 1 and f.code[nest.start].op is ops.FOR]
+        if not found:
+            return large
+        large += found
+        f.large.update(nest.loops[0].index for nest in found)
 
 
 def parts(f: Function) -> list[Nest]:

@@ -116,7 +116,7 @@ class _Flattened:
                 break
             lengths.insert(0, length)
             places = parted
-        if lengths:
+        if lengths and all(self.made(access, place) for access, place in zip(accesses, places, strict=True)):
             made = self.described(number, lengths)
             for access, place in zip(accesses, places, strict=True):
                 self.access(access, place, made)
@@ -220,6 +220,11 @@ class _Flattened:
         instr.imm = number
         self.instead[access.position] = [*made, instr]
 
+    def made(self, access: Access, place: list[Form]) -> bool:
+        """Whether all that a place is made of is in registers."""
+        known = self.registers(self.f.code[access.position].args[-1])
+        return all(value in known or self.nest.forms.registers[value] >= 0 for form in place for value in form.terms)
+
     def registers(self, index: int) -> dict[int, int]:
         """The registers that an index is computed from, by the values that they are."""
         nest = self.nest
@@ -233,7 +238,7 @@ class _Flattened:
             if form is not None and form.constant == 0 and list(form.terms.values()) == [1]:
                 found[next(iter(form.terms))] = register
             at = nest.forms.places.get(register, -1)
-            if at > nest.start and self.f.code[at].op.pure and self.f.code[at].op is not ops.FOR:
+            if at >= 0 and self.f.code[at].op.pure and self.f.code[at].op is not ops.FOR:
                 wanted += self.f.code[at].args
         return found
 

@@ -59,6 +59,10 @@ class Report:
         self.nests.insert(0, made)
         return made
 
+    def first(self, made: list[NestReport]) -> None:
+        """Put what was reported on these nests in front of the rest."""
+        self.nests = [*made, *[nest for nest in self.nests if nest not in made]]
+
     def carried(self, line: int, count: int) -> None:
         """In loops of the nest of that line, so many loads were replaced by values in registers."""
         for nest in self.nests:

@@ -59,6 +59,10 @@ MUCH: Final = 40
 #: Otherwise it is, with what is done behind, if no more than this of the time is left that an iteration takes; so many instructions are begun in a cycle.
 LEFT: Final = 0.8
 BEGUN: Final = 4
+#: Instructions that count an iteration, and those that find where in a block it is; cycles that a block takes to begin, for each of its rows.
+COUNTED: Final = 2
+FOUND: Final = 2
+BEGINS: Final = 0.3
 #: What takes several instructions where it is done with one number, and how many; divisions are by constants.
 _SEVERAL: Final = {**dict.fromkeys((ops.MIN, ops.MAX, ops.SELECT, ops.ABS, ops.ABS_DIFF), 2), **dict.fromkeys(LONG, 6)}
 #: So few, such as a load alone, stay with what has to be in order.
@@ -400,11 +404,23 @@ class _Behind(_Cut):
             return False
         waits = recurrence_bound(graph_of(nest, loop, dependences(nest), core))
         lanes = target.vector_bits // max([32, *[self.f.types[r].bits for r in self.kept]])
-        counts = [sum([_SEVERAL.get(instr.op, 1) for instr in body if instr.op is not ops.END and instr.op is not ops.ELSE]) for body in bodies]
-        read = {a for instr in bodies[self.ordered] for a in instr.args}
-        moved = sum([number == self.ordered or r in read for r, number in self.kept.items()])
-        ordered = max((counts[self.ordered] + moved) / BEGUN, waits)
-        return ordered + (sum(counts) - counts[self.ordered]) / BEGUN / lanes <= LEFT * max(sum(counts) / BEGUN, waits)
+        varies = {loop.index}
+        counts = [self.counted(body, varies) for body in bodies]
+        ordered = max((counts[self.ordered] + len(self.kept) + FOUND + COUNTED) / BEGUN, waits) + BEGINS
+        return ordered + (sum(counts) - counts[self.ordered]) / BEGUN / lanes <= LEFT * max((sum(counts) + COUNTED) / BEGUN, waits)
+
+    def counted(self, body: list[Instr], varies: set[int]) -> int:
+        """How many instructions a part takes; ``varies`` has what differs by iteration, and receives what the part makes of that. (The rest leaves the loop.)"""
+        variable = self.f.variable
+        count = 0
+        for instr in body:
+            if instr.op is ops.END or instr.op is ops.ELSE:
+                continue
+            if not instr.op.pure or any(a in varies or (a >= 0 and variable[a]) for a in instr.args):
+                if instr.dst >= 0:
+                    varies.add(instr.dst)
+                count += _SEVERAL.get(instr.op, 1)
+        return count
 
     def in_lanes(self, number: int, target: Target) -> bool:
         """Whether a part has lanes where it is by itself."""

@@ -140,6 +140,9 @@ class Streams:
         others = [d for d in own if d.source is not store]
         for d in self._found:
             if d.kind == OUTPUT and (d.source is store) != (d.sink is store):
+                if len(d.vector) <= self.loop.depth + 1:
+                    # (Another store stands beside the inner loop.)
+                    return None
                 others.append(d)
                 if d.source is store and (self._distance(d), d.sink.position) < (nearest, access.position):
                     # (Another store comes between.)
