@@ -120,3 +120,30 @@ def test_what_is_loaded_down_a_column_outside_of_the_inner_loop(runner: Runner) 
 def test_lanes_though_a_column_is_loaded_outside_of_the_inner_loop() -> None:
     for target in ("x86-64-v3", "x86-64-v4"):
         assert "lanes(j)" in most_likely.compile(target=target).nests()[0].done
+
+
+@lw.kernel(fastmath=True)
+def both_halves(a: lw.Array[lw.f64, 2], c: lw.Array[lw.f64, 2], d: lw.Array[lw.i32, 2]):
+    for p in range(a.shape[1]):
+        for q in range(p, a.shape[1]):
+            s = 0.0
+            many = 0
+            for i in range(a.shape[0]):
+                if a[i, p] > -2.0 and a[i, q] > -2.0:
+                    s += a[i, p] * a[i, q]
+                    many += 1
+            c[p, q] = s
+            c[q, p] = s
+            d[q, p] = many
+
+
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.target.core is not None))
+def test_stored_down_a_column_once_for_a_loop(runner: Runner) -> None:
+    for n in (1, 2, 7, 20):
+        a = np.random.default_rng(n).integers(-3, 4, (n + 3, n)).astype(np.float64)
+        kept = np.where(a > -2, a, 0)
+        given = [a, np.zeros((n, n)), np.zeros((n, n), np.int32)]
+        many = (a > -2).astype(np.int32)
+        runner.leaves(runner.compiled(both_halves, *given), given, [a, kept.T @ kept, np.tril(many.T @ many)])
+    if runner.target.name.startswith("x86-64"):
+        assert "lanes(q)" in str(both_halves.compile(*given, target=runner.target.name).nests())

@@ -240,11 +240,10 @@ def test_places_computed_from_a_quotient_in_front() -> None:
     @lw.kernel
     def every_second(a: lw.Array[lw.i32], b: lw.Array[lw.i32]):
         for v in range(b.shape[0]):
-            if v % 2 != 0:
-                u = 1
+            if v % 2 == 0:
+                b[v] = a[v * a.shape[0]]
             else:
-                u = a[v * a.shape[0]]
-            b[v] = u
+                b[v] = 1
 
     a, b = np.array([7], np.int32), np.zeros(1, np.int32)
     every_second(a, b)

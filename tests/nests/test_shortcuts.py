@@ -194,6 +194,17 @@ def test_a_short_else_is_written_for_each_part_and_a_long_one_once() -> None:
     assert "block" in rewritten(another_if) and rewritten(another_if).count("store.i32 2, b[%i]") == 1
 
 
+def test_what_takes_long_is_asked_for_where_the_first_part_holds() -> None:
+    @lw.kernel
+    def divided(a: lw.Array[lw.i32], b: lw.Array[lw.i32], d: lw.i32):
+        for i in lw.range(a.shape[0]):
+            if a[i] % 7 > 2 and b[i] // d > 3:
+                b[i] = 1
+
+    text = rewritten(divided)
+    assert "block" not in text and text.index("if ") < text.index("div_floor")
+
+
 def test_loops_that_are_left_stay() -> None:
     @lw.kernel
     def first(a: lw.Array[lw.i32], b: lw.Array[lw.i32]):

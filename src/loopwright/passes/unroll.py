@@ -151,7 +151,7 @@ def _rewrite(f: Function, target: Target, code: list[Instr], out: list[Instr], r
         nested = position < around
         if nested and loaded is None:
             loaded = _loaded(code[start:around])
-        repeated = loaded if nested else _loaded(body) if has_loops(body) else None
+        repeated = loaded if nested else _loaded(_in_loops(body)) if has_loops(body) else None
         _Split(f, target, instr, body, code[end], out, references, nested, repeated or ()).run()
         position = end + 1
 
@@ -159,6 +159,20 @@ def _rewrite(f: Function, target: Target, code: list[Instr], out: list[Instr], r
 def _loaded(code: list[Instr]) -> set[int]:
     """The arrays that code loads from."""
     return {instr.imm for instr in code if instr.op.effect == ops.READS}
+
+
+def _in_loops(body: list[Instr]) -> list[Instr]:
+    """What a loop's body does in loops."""
+    inside: list[Instr] = []
+    depth = 0  # open brackets, from the outermost loop on
+    for instr in body:
+        if instr.op.closes and depth:
+            depth -= 1
+        if instr.op.opens and (depth or IS_LOOP[instr.op.code]):
+            depth += 1
+        if depth:
+            inside.append(instr)
+    return inside
 
 
 class _Split:

@@ -159,10 +159,10 @@ def _rewritten(f: Function, choice: _Choice, known: list[Nest], uses: list[int])
     code = f.code
     parts = [instr for instr in code[choice.condition[0] : choice.condition[1]] if instr.op.effect != ops.CONTROL]
     branches = sum([instr.op is ops.BR_IF for instr in code[choice.condition[0] : choice.condition[1]]])
-    if branches > MOST_PARTS or len(parts) > 2 * LONGEST or any(instr.dst == NONE or f.variable[instr.dst] or instr.op in LONG for instr in parts):
+    if branches > MOST_PARTS or any(instr.dst == NONE or f.variable[instr.dst] for instr in parts):
         return None
     yes, no = code[choice.yes[0] : choice.yes[1]], code[choice.no[0] : choice.no[1]]
-    if _inside(f, choice, known):
+    if len(parts) <= 2 * LONGEST and not any(instr.op in LONG for instr in parts) and _inside(f, choice, known):
         return _together(f, choice, yes, no, uses)
     if any(code[k].op is ops.BLOCK for k in range(*choice.condition)):
         return None

@@ -231,7 +231,7 @@ def mark(nest: Nest, loop: NestLoop, variables: list[Scalar], found: Sequence[De
 def _along(nest: Nest, loop: NestLoop, apart: bool) -> bool:
     """Whether accesses move by one element in each iteration, or not at all; stores by one.
 
-    With ``apart`` loads may move by a row, as many as move by an element; those outside of the loops inside may in any case, which are done once for all of an inner loop.
+    With ``apart`` loads may move by a row, as many as move by an element; accesses outside of the loops inside may in any case, which are done once for all of an inner loop.
     """
     beside = below = 0
     for access in nest.accesses:
@@ -241,6 +241,8 @@ def _along(nest: Nest, loop: NestLoop, apart: bool) -> bool:
             # Nothing writes to it, or what does is a dependence: which element is read makes no difference to the order.
             continue
         last = len(access.subscripts) - 1
+        seldom = _seldom(nest, loop, access)
+        down = False
         for place, form in enumerate(access.subscripts):
             if form is None:
                 return False
@@ -251,25 +253,26 @@ def _along(nest: Nest, loop: NestLoop, apart: bool) -> bool:
                     moves = coefficient
                 elif differs(nest, loop, value):
                     return False
-            if moves == 1 and place != last and not access.store and _seldom(nest, loop, access):
+            if moves == 1 and place != last and seldom:
+                down = True
                 continue
             if moves == 1 and place != last and apart and not access.store:
                 below += 1
             elif moves != 0 and (place != last or moves != 1):
                 return False
             beside += moves == 1 and place == last
-            if access.store and place == last and moves != 1:
+            if access.store and place == last and moves != 1 and not down:
                 return False
     return below <= beside
 
 
 def _seldom(nest: Nest, loop: NestLoop, access: Access) -> bool:
-    """Whether a load in a loop with others inside is done once for all of an inner loop: it is in none of these, or reads the same in all iterations, and nothing there writes to its array."""
+    """Whether an access in a loop with others inside is done once for all of an inner loop: it is in none of these, or loads the same in all iterations, and nothing there writes to its array."""
     inner = [other for other in nest.loops if other.parent is loop]
     around = next((other for other in inner if other.head < access.position < other.end), None)
     if around is None:
         return bool(inner)
-    if any(other.store and other.array == access.array and around.head < other.position < around.end for other in nest.accesses):
+    if access.store or any(other.store and other.array == access.array and around.head < other.position < around.end for other in nest.accesses):
         return False
     return not any(form is None or nest.forms.depends(form, around.head, around.end) for form in access.subscripts)
 
@@ -382,7 +385,7 @@ class _Body:
         self.crossing = False
 
     def seldom(self, position: int) -> bool:
-        """Whether what is loaded at a place is loaded once for all of an inner loop."""
+        """Whether what is accessed at a place is accessed once for all of an inner loop."""
         if not any(other.parent is self.loop for other in self.nest.loops):
             return False
         return any(access.position == position and _seldom(self.nest, self.loop, access) for access in self.nest.accesses)
@@ -438,7 +441,7 @@ class _Body:
                 elif op in _BRANCHES and not depth:
                     return False
             elif op is ops.LOAD or op is ops.STORE:
-                if not self._accesses(instr, depth > 0, self.apart or self.seldom(k)):
+                if not self._accesses(instr, depth > 0, (self.apart and op is ops.LOAD) or self.seldom(k)):
                     return False
             elif self._of(instr.dst) == _VARYING and not (self.done(instr, self._most(instr, k < skipped, depth)) and (not looks_up or self._gains(instr))):
                 return False
@@ -650,8 +653,8 @@ class _Body:
         if _VARYING in shapes and not store:
             narrow = NONE if any(shapes[:-1]) else places[-1]
             return self._gathered(type_, narrow) and (not some or (self._masks(instr.type) and type_.bits >= 32))
-        if apart and not store and not some and not shapes[-1] and shapes[:-1].count(_LINEAR) == 1 and _VARYING not in shapes:
-            return instr.type.bits == self.width or has(self.target, ops.LOAD_STRIDED_AT, type_)
+        if apart and not some and not shapes[-1] and shapes[:-1].count(_LINEAR) == 1 and _VARYING not in shapes:
+            return instr.type.bits == self.width or has(self.target, ops.STORE_STRIDED_AT if store else ops.LOAD_STRIDED_AT, type_)
         if self.strided and self._row(places) and shapes.count(_UNIFORM) == len(shapes) - 1:
             # (Whether rows are next to each other is asked by the pass ``vectorize``.)
             return self._dealt(type_, self._apart(instr), some, store) and not (store and self._of(instr.args[0]) == _AFFINE)
