@@ -15,8 +15,8 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.nests import short_loops
 from loopwright.nests.analysis.dependence import MOST_QUESTIONS, Dependence, dependences, forget, questions, too_many
-from loopwright.nests.analysis.graph import graph_of, recurrence_bound, resource_bound
-from loopwright.nests.analysis.nest import Nest, NestLoop, Run, nests, part_large, parts
+from loopwright.nests.analysis.graph import Graph, graph_of, recurrence_bound, resource_bound
+from loopwright.nests.analysis.nest import Nest, NestLoop, Run, nests, parts
 from loopwright.nests.analysis.scalars import REDUCTION, Scalar, scalars
 from loopwright.nests.branches import added_arms, choices, flags, loop_bounds
 from loopwright.nests.branches.conversion import converted
@@ -38,6 +38,7 @@ from loopwright.nests.splitting import (
     cut_rows,
     distribute,
     first_found,
+    large,
     listed,
     products_apart,
     quotients,
@@ -96,7 +97,10 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     done: dict[int, list[str]] = {}  # by the index of the outermost loop of a nest
     as_written: set[int] = set()
     _with_known_conditions(f, target, done)
-    large = [report.begins(nest, target) for nest in part_large(f) if report is not None]
+    parted = large.part(f, target)
+    reported = [report.begins(nest, target) for nest in parted] if report is not None else []
+    for nest, record in zip(parted, reported, strict=False):
+        _too_many(nest, record)
     apart_before = _with_values_in_variables(f, target, done, as_written)
     found = nests(f)
     written = f.code
@@ -134,7 +138,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
         if not nest.obstacles and nest.loops[0].index not in listed_first and not _rewrite(nest, target, core, distinct):
             untouched.add(nest.loops[0].index)
     if report is not None:
-        report.first(large)
+        report.first(reported)
     if f.code is not written:
         found = parts(f)
     written = f.code
@@ -307,6 +311,13 @@ def _rewrite(nest: Nest, target: Target, core: Core, distinct: set[int]) -> bool
     return _rewrite_as(written, target, core, written, original, distinct)
 
 
+def _too_many(nest: Nest, record: Any) -> None:
+    """Say that a nest is not looked at as a whole, unless an obstacle says so."""
+    if not nest.obstacles:
+        reason = f"its accesses are too many to tell apart: {questions(nest)} pairs take equations, and {MOST_QUESTIONS} are looked at"
+        record.keeps(reason, nest.loops[0].line)
+
+
 def _again(f: Function, written: Nest) -> Nest:
     """A nest as its code is now."""
     made = next(one for one in nests(f) if one.start >= written.start)
@@ -333,9 +344,7 @@ def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original:
     inner = too_many(nest)
     if inner and too_many(nest, True):
         if record is not None:
-            record.keeps(
-                f"its accesses are too many to tell apart: {questions(nest)} pairs take equations, and {MOST_QUESTIONS} are looked at", nest.loops[0].line
-            )
+            _too_many(nest, record)
         nest.f.code = down
         return False
     f = nest.f
@@ -678,14 +687,26 @@ def _parts(nest: Nest, core: Core, found: list[Dependence], variables: list[Scal
     for loop in nest.loops:
         if any(other.parent is loop for other in nest.loops) or any(other.head <= loop.head < other.end for other in lanes):
             continue
-        if not totals(nest, loop, variables):
+        own = totals(nest, loop, variables)
+        if not own:
             continue
         graph = graph_of(nest, loop, found, core)
-        recurrence, resource = recurrence_bound(graph), resource_bound(graph, core)
-        factor = next((factor for factor in PARTS if factor * resource >= recurrence), PARTS[-1])
-        if recurrence >= resource * LEAST_GAIN and factor * live(graph) <= core.registers:
+        recurrence = recurrence_bound(graph)
+        # (What goes from one iteration to the next through memory stays.)
+        least = max(resource_bound(graph, core), _without(graph, nest, {scalar.variable for scalar in own}))
+        factor = next((factor for factor in PARTS if factor * least >= recurrence), PARTS[-1])
+        if recurrence >= least * LEAST_GAIN and factor * live(graph) <= core.registers:
             chosen.append(Parts(loop, factor))
     return chosen
+
+
+def _without(graph: Graph, nest: Nest, variables: set[int]) -> int:
+    """The bound of the circuits of a graph but for those of such variables."""
+    code = nest.f.code
+    rest = Graph(graph.depth)
+    rest.nodes = graph.nodes
+    rest.edges = [edge for edge in graph.edges if code[graph.nodes[edge.sink].position].dst not in variables]
+    return recurrence_bound(rest)
 
 
 def _searched(nest: Nest, target: Target, core: Core, found: list[Dependence], lanes: list[NestLoop], changes: list[Change]) -> bool:

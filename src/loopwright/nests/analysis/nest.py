@@ -14,7 +14,7 @@ from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.loops import IS_LOOP
 from loopwright.ir.ops import Op
 
-__all__ = ["UNREACHED", "Access", "Nest", "NestLoop", "Run", "bounds", "nest_of", "nests", "part_large", "parts"]
+__all__ = ["MOST_ACCESSES", "UNREACHED", "Access", "Nest", "NestLoop", "Run", "bounds", "nest_of", "nests", "parts"]
 
 
 #: Loops known to have fewer iterations are short.
@@ -130,7 +130,7 @@ class Nest:
         record: the ``NestReport`` that is told what is tried (``nests/reporting/report.py``); None where nobody asked for one.
     """
 
-    __slots__ = ("_varying", "accesses", "end", "f", "forms", "indices", "loops", "mentions", "obstacles", "record", "runs", "start", "told")
+    __slots__ = ("_around", "_varying", "accesses", "end", "f", "forms", "indices", "loops", "mentions", "obstacles", "record", "runs", "start", "told")
 
     def __init__(self, f: Function, start: int, end: int, places: dict[int, int], mentions: dict[int, tuple[int, int]]) -> None:
         self.f = f
@@ -140,12 +140,25 @@ class Nest:
         self.accesses: list[Access] = []
         self.forms = Forms(f, start, end, places)
         self.mentions = mentions
+        self._around: dict[int, NestLoop | None] = {}
         self.indices: dict[int, NestLoop] = {}
         self.obstacles: list[tuple[int, str]] = []
         self.runs: list[Run] = []
         self.told: Any = None
         self.record: Any = None
         self._varying: dict[int, bool] = {}
+
+    def around(self, value: int) -> NestLoop | None:
+        """The loop around the nest of which a value of a form is the index; None for any other value."""
+        if value not in self._around:
+            register = self.forms.registers[value]
+            place = self.forms.places.get(register, -1) if register >= 0 else -1
+            found = None
+            if 0 <= place < self.start and self.f.code[place].op is ops.FOR and self.f.code[place].args[2] < 0:
+                found = NestLoop(-1, place, None, register, self.f.code[place].line)
+                _limit(self, found, self.f.code[place])
+            self._around[value] = found
+        return self._around[value]
 
     def varies(self, value: int) -> bool:
         """Whether a value of a form, which is no index, may change within the nest."""
@@ -249,17 +262,6 @@ def nests(f: Function) -> list[Nest]:
                 inside = depth
             depth += 1
     return found
-
-
-def part_large(f: Function) -> list[Nest]:
-    """The nests that have more accesses than can be told apart, from now on ``large``: the loops in them, which may have few, are nests by themselves."""
-    large: list[Nest] = []
-    while True:
-        found = [nest for nest in nests(f) if len(nest.accesses) > MOST_ACCESSES and len(nest.loops) > 1 and f.code[nest.start].op is ops.FOR]
-        if not found:
-            return large
-        large += found
-        f.large.update(nest.loops[0].index for nest in found)
 
 
 def parts(f: Function) -> list[Nest]:
@@ -390,9 +392,7 @@ def _loop(nest: Nest, k: int, instr: Instr, parent: NestLoop | None) -> NestLoop
     if instr.op is not ops.FOR:
         return loop
     if instr.args[2] < 0:
-        loop.step = int(nest.f.const_values[~instr.args[2]])
-        loop.first = bounds(nest, instr.args[0], loop.step > 0)
-        loop.last = bounds(nest, instr.args[1], loop.step < 0, False)
+        _limit(nest, loop, instr)
     form = nest.forms.of(instr.dst)
     assert form is not None
     (value,) = form.terms
@@ -400,6 +400,13 @@ def _loop(nest: Nest, k: int, instr: Instr, parent: NestLoop | None) -> NestLoop
     if instr.loop is not None and instr.loop.mask != NONE:
         nest.obstacles.append((instr.line, _VECTORS))
     return loop
+
+
+def _limit(nest: Nest, loop: NestLoop, instr: Instr) -> None:
+    """Note where a loop begins and ends, whose step is known."""
+    loop.step = int(nest.f.const_values[~instr.args[2]])
+    loop.first = bounds(nest, instr.args[0], loop.step > 0)
+    loop.last = bounds(nest, instr.args[1], loop.step < 0, False)
 
 
 def bounds(nest: Nest, operand: int, greatest: bool, whole: bool = True) -> list[Form]:

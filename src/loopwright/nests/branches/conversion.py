@@ -127,7 +127,7 @@ class Inside:
         if depth == MOST_BOUNDS:
             return False
         for value, coefficient in form.terms.items():
-            loop = self.nest.indices.get(value)
+            loop = self.nest.indices.get(value) or self.nest.around(value)
             if loop is None or not loop.step:
                 continue
             # What the index is at least, or at most, where it is taken away.
@@ -248,7 +248,7 @@ class _Conversion:
         elif not op.pure or op in LONG or instr.type.lanes:
             return False
         # (What hangs on where the loop is, and on nothing else, is made once for all arms.)
-        self.conditional += instr.type is not I64 and instr.dst in self.computed and op is not ops.LOAD
+        self.conditional += instr.type is not I64 and instr.dst in self.computed and op is not ops.LOAD and op is not ops.COPY
         dst = instr.dst
         args = [self.current(a) for a in instr.args]
         if f.variable[dst]:

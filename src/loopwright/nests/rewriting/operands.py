@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Final
 
 from loopwright.ir import ops
@@ -40,17 +41,17 @@ def moved(f: Function, operand: int, by: int, line: int, out: list[Instr]) -> in
     """An index moved by a few places, as far as there are so many. (``2**63 - 1`` may say that there is no limit.)"""
     if by == 0:
         return operand
-    if not within_reason(f, operand):
+    if not within_reason(f, operand, out):
         operand = computed(f, ops.MIN if by > 0 else ops.MAX, operand, f.const(I64, UNREACHED if by > 0 else -UNREACHED), line, out)
     return computed(f, ops.ADD, operand, f.const(I64, by), line, out)
 
 
-def within_reason(f: Function, operand: int) -> bool:
-    """Whether an index is known to be far from where numbers wrap: a constant, an extent, or what a few of these are added up to; what counts in a loop."""
+def within_reason(f: Function, operand: int, more: Sequence[Instr] = ()) -> bool:
+    """Whether an index is known to be far from where numbers wrap: a constant, an extent, or what a few of these are added up to; what counts in a loop. ``more`` is code that is not in the function yet."""
     if operand < 0:
         return abs(int(f.const_values[~operand])) <= UNREACHED
     wanted = {operand}
-    for instr in reversed(f.code):
+    for instr in chain(reversed(more), reversed(f.code)):
         if instr.dst not in wanted:
             continue
         if f.variable[instr.dst]:
