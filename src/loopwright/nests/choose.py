@@ -28,7 +28,7 @@ from loopwright.nests.elements.repeated import once, share, store_once
 from loopwright.nests.idioms import last_set
 from loopwright.nests.idioms.extremes import searches
 from loopwright.nests.recurrences import handed_on, previous, reassociate
-from loopwright.nests.reordering import diagonals, longest_inside, turned
+from loopwright.nests.reordering import columns, diagonals, longest_inside, turned
 from loopwright.nests.reordering.triangular import by_rows
 from loopwright.nests.rewriting import apart, values
 from loopwright.nests.rewriting.unroll import has_loops
@@ -200,6 +200,7 @@ def _with_values_in_variables(f: Function, target: Target, done: dict[int, list[
     apart_before: set[int] = set()
     _add(done, products_apart.run(f, target, apart_before, as_written))
     _add(done, turned.run(f, target, apart_before))
+    _add(done, columns.run(f, target, apart_before))
     apart_before |= previous.run(f, target)
     handed_on.run(f)
     _add(done, unswitched.run(f, target, as_written))
