@@ -442,3 +442,13 @@ def test_bounds_of_floats_under_conditions(sign: str) -> None:
                 function(np.array([4.0]), values, c)
             results.append(c)
         np.testing.assert_array_equal(results[1], results[0])
+
+
+def test_values_that_go_through_many_choices() -> None:
+    """What a variable is made of is followed through all that it has been given before."""
+    text = "def nest(b, c):\n    for left in range(b.shape[0]):\n        over = 0\n        for g in range(256):\n            if b[g] >= 1:\n                over = 1\n            if b[g] == 1:\n                over += 1\n"
+    text += "        below = 0\n        if 1 < over:\n            below += 1\n        c[left] = below\n"
+    kernel = nest_from(text, fastmath=True)
+    b, c = np.arange(256, dtype=np.int32) % 3, np.zeros(256, np.uint8)
+    kernel(b, c)
+    assert set(c) == {1 if b[-1] == 1 else 0}

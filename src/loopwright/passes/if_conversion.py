@@ -240,21 +240,30 @@ class _Conversion:
 
     def unforeseen(self, r: int) -> bool:
         """Whether a value hangs on memory, or on what conditions have made, and not on counters alone."""
-        found = self.known.get(r)
-        if r < 0 or found is not None:
-            return bool(found)
-        # (Until more is known: a variable that is made of itself.)
-        self.known[r] = False
-        told = False
-        variable = self.f.variable[r] if r < len(self.f.variable) else False
-        for instr, in_arm, _ in self.writes.get(r, ()):
-            if IS_LOOP[instr.op.code]:
+        if r < 0:
+            return False
+        seen = {r}
+        open_ = [r]
+        while open_:
+            one = open_.pop()
+            found = self.known.get(one)
+            if found:
+                self.known[r] = True
+                return True
+            if found is not None:
                 continue
-            if instr.op.effect != ops.PURE or (variable and in_arm) or any(self.unforeseen(a) for a in instr.args if a != r):
-                told = True
-                break
-        self.known[r] = told
-        return told
+            variable = self.f.variable[one] if one < len(self.f.variable) else False
+            for instr, in_arm, _ in self.writes.get(one, ()):
+                if IS_LOOP[instr.op.code]:
+                    continue
+                if instr.op.effect != ops.PURE or (variable and in_arm):
+                    self.known[r] = True
+                    return True
+                more = [a for a in instr.args if a >= 0 and a not in seen]
+                seen.update(more)
+                open_ += more
+        self.known.update(dict.fromkeys(seen, False))
+        return False
 
     def extreme(self, compare: Instr | None, arms: list[_Arm], loop: int) -> bool:
         """Whether an arm alone gives a variable what that was compared with, and nothing else in the loop gives it a value: what is kept at a bound goes to and fro."""
