@@ -47,6 +47,8 @@ _DEALT: Final = frozenset((ops.LOAD_AT, ops.STORE_AT, *ops.LOAD_PART.values(), *
 _ONE_BY_ONE: Final = ops.STRIDED | ops.INDEXED
 #: Longer bodies are not written once more for a step that ends with the last index.
 MOST_AGAIN: Final = 120
+#: Operations of a loop that reduces one array, and waits for memory all the same.
+STREAM_WORK: Final = 5
 #: Bits of a vector of words that masks can be laid over.
 WORDS: Final = 128
 
@@ -143,7 +145,7 @@ class VectorLoop:
         """The width of the elements that decide how many lanes there are, and how many there are."""
         f = self.f
         target = self.target
-        if 0 < target.stream_bits < bits and (_reads_one_stream(shapes, leaves, self.loop) or (plain and _moves(self.f, target, shapes, leaves))):
+        if 0 < target.stream_bits < bits and (_reads_one_stream(f, shapes, leaves, self.head) or (plain and _moves(self.f, target, shapes, leaves))):
             bits = target.stream_bits
         width = settle(self.narrow, shapes.widest, USUAL, target, bits)
         lo, hi, _ = self.head.args
@@ -382,19 +384,22 @@ def _absorbed(f: Function, before: list[Instr], variable: int, op: ops.Op) -> bo
     return False
 
 
-def _reads_one_stream(shapes: Divergence, leaves: list[Leaf], loop: Loop) -> bool:
-    """Whether all that the loop does is to reduce one array."""
+def _reads_one_stream(f: Function, shapes: Divergence, leaves: list[Leaf], head: Instr) -> bool:
+    """Whether all that a loop does is to reduce one array, with little work; or along rows whose lengths are found while it runs, and may be short."""
     array = NONE
     where: list[int] = []
+    work = 0
     for leaf in leaves:
         instr = leaf.instr
+        work += instr.op.pure and instr.op is not ops.COPY and shapes.of(instr.dst) == VARYING
         if instr.op is ops.STORE:
             return False
         if instr.op is ops.LOAD and shapes.of(instr.args[-1]) == LINEAR:
             if array != NONE and (array != instr.imm or where != instr.args):
                 return False
             array, where = instr.imm, instr.args
-    return bool(loop.accumulators) and array != NONE
+    lasting = all(bound < 0 or bound in f.params for bound in head.args[:2])
+    return head.loop is not None and bool(head.loop.accumulators) and array != NONE and (work <= STREAM_WORK or not lasting)
 
 
 def _moves(f: Function, target: Target, shapes: Divergence, leaves: list[Leaf]) -> bool:
