@@ -398,7 +398,7 @@ class _Behind(_Cut):
         nest, loop, code = self.nest, self.loop, self.f.code
         bodies = [code[start:end] for start, end in itertools.pairwise(self.starts)]
         beside = [body for number, body in enumerate(bodies) if number != self.ordered]
-        if len(bodies[0]) > MUCH * (self.ordered > 0) or any(_long(instr) for body in beside for instr in body):
+        if (self.ordered and len(bodies[0]) > MUCH) or any(_long(instr) for body in beside for instr in body):
             return True
         if any(instr.op.effect == ops.CALLS or instr.op is ops.BR or instr.op is ops.BR_IF for body in bodies for instr in body):
             return False
