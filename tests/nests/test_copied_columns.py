@@ -157,3 +157,20 @@ def test_what_becomes_of_the_loops() -> None:
         report = str(kernel.compile(*given, target="x86-64-v4").nests())
         assert ("copied, to be gone along" in report) == taken, kernel.function.__name__
         assert not taken or "lanes(k)" in report
+
+
+def test_an_element_of_the_diagonal_in_each_iteration() -> None:
+    @lw.kernel(fastmath=True)
+    def diagonal(a: lw.Array[lw.f32, 2], b: lw.Array[lw.f32]):
+        n = a.shape[0]
+        for j in range(n):
+            for i in range(n):
+                s = a[j, j]
+                for k in range(j):
+                    s -= a[i, k] * a[k, j]
+                b[i] = s
+
+    a = np.random.default_rng(1).integers(-3, 4, (20, 20)).astype(np.float32)
+    b = np.zeros(20, np.float32)
+    diagonal(a, b)
+    np.testing.assert_array_equal(b, a[19, 19] - a[:, :19] @ a[:19, 19])

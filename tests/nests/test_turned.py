@@ -223,3 +223,19 @@ def test_overlapping_arrays_run_as_written() -> None:
             a, b, c = room[: 30 * 30].reshape(30, 30), room[900 : 900 + 900].reshape(30, 30), room[900 + offset : 1800 + offset].reshape(30, 30)
             kernel(a, b, c)
         np.testing.assert_array_equal(got, right)
+
+
+def test_what_is_loaded_into_a_variable_stays() -> None:
+    @lw.kernel
+    def left_over(a: lw.Array[lw.f32, 2], b: lw.Array[lw.f32, 2], c: lw.Array[lw.f32, 2]):
+        for i in range(c.shape[0]):
+            for j in range(c.shape[1]):
+                m = lw.f32(0)
+                for d in range(a.shape[1]):
+                    u = a[1, 1] - m  # noqa: F841
+                    m = b[j, d]
+                c[i, j] = 0.0
+
+    a, b, c = (np.ones((20, 20), np.float32) for _ in range(3))
+    left_over(a, b, c)
+    assert not c.any()

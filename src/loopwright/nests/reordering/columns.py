@@ -254,11 +254,8 @@ def _copied(nest: Nest, column: _Column, ends: tuple[list[Form], list[Form]], nu
         behind = code.op(ops.MAX, behind, of_form(nest, form, code.line, code.out))
     first = code.op(ops.MAX, first, code.const(0))
     behind = code.op(ops.MIN, code.op(ops.ADD, behind, code.const(1)), array.extents[column.place])
-    where = [
-        of_form(nest, form, code.line, code.out)
-        for form in column.loads[0].subscripts
-        if form is not None and form is not column.loads[0].subscripts[column.place]
-    ]
+    subscripts = column.loads[0].subscripts
+    where = [of_form(nest, form, code.line, code.out) for place, form in enumerate(subscripts) if place != column.place and form is not None]
     inside = NONE
     for subscript, extent in zip(where, [extent for place, extent in enumerate(array.extents) if place != column.place], strict=True):
         for held in (code.op(ops.GE, subscript, code.const(0), BOOL), code.op(ops.LT, subscript, extent, BOOL)):

@@ -304,7 +304,9 @@ def _turned(nest: Nest) -> _Turned | None:
     reads = _reads(nest)
     store = _store(nest)
     # (Of rows that change at both ends, those without iterations could begin where nothing is.)
-    if None in ends or all(ends) or not reads or store is None or f.local_bytes() + len(reads) * (ROWS * VECTORS * _WIDEST + LOCAL_ALIGN) > MOST_LOCAL:
+    if None in ends or all(ends) or not reads or any(f.variable[f.code[read.position].dst] for read in reads):
+        return None
+    if store is None or f.local_bytes() + len(reads) * (ROWS * VECTORS * _WIDEST + LOCAL_ALIGN) > MOST_LOCAL:
         return None
     variables = scalars(nest)
     if any(scalar.loop is not inner and scalar.kind != PRIVATE for scalar in variables):
