@@ -10,6 +10,8 @@ from tests.end_to_end.guarded import guarded
 from tests.from_text import nest_from
 from tests.machines import Runner, runners
 
+import loopwright as lw
+
 #: By name: the loop, and whether it is over lanes by vectors that are moved; None where the loop is rewritten otherwise (those that access one element go backwards), or might be.
 LOOPS = {
     "three neighbours": (
@@ -136,3 +138,36 @@ def test_on_every_machine(runner: Runner, name: str) -> None:
     arrays, wanted = given(np.int32, 300, 3), given(np.int32, 300, 3)
     nest(name, nests="off")(*wanted)
     runner.leaves(runner.compiled(nest(name), *arrays), arrays, wanted)
+
+
+@lw.kernel(fastmath=True)
+def just_stored(a: lw.Array, b: lw.Array, c: lw.Array, d: lw.Array[lw.i64]):
+    turns = 0
+    for i in range(a.shape[0]):
+        b[i] = a[i] * 3 + 1
+        if i > 0 and b[i] < b[i - 1]:
+            turns += 1
+        if i > 1:
+            c[i] = b[i] - 2 * b[i - 1] + b[i - 2]
+    d[0] = turns
+
+
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.target.core is not None))
+def test_what_has_just_been_stored(runner: Runner) -> None:
+    for element in (np.float32, np.int64, np.int32):
+        for n in (0, 1, 2, 3, 17, 70):
+            a = np.random.default_rng(n).integers(-9, 9, n).astype(element)
+            b = a * 3 + 1
+            c = np.full(n, 5, element)
+            c[2:] = b[2:] - 2 * b[1:-1] + b[:-2]
+            given = [a, np.zeros(n, element), np.full(n, 5, element), np.zeros(1, np.int64)]
+            runner.leaves(runner.compiled(just_stored, *given), given, [a, b, c, np.array([(b[1:] < b[:-1]).sum()])])
+    assert "lanes(i)" in str(just_stored.compile(*given, target="x86-64-v4").nests())
+
+
+def test_what_has_just_been_stored_to_one_of_two_that_overlap() -> None:
+    for shift in (0, 1, 2, 9):
+        found, wanted = (np.arange(120, dtype=np.int32) % 17 for _ in range(2))
+        for memory, call in ((found, just_stored), (wanted, lw.kernel(just_stored.function, nests="off"))):
+            call(memory[20:60], memory[20 + shift : 60 + shift], memory[60:100], np.zeros(1, np.int64))
+        np.testing.assert_array_equal(found, wanted)

@@ -397,6 +397,9 @@ def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original:
         variables = scalars(nest)
         beside = adjacent(nest, variables, target)
         lanes = _chosen(nest, beside, found, variables, inner)
+    first = _carried_first(nest, written, target, found, beside, inner) if not lanes else None
+    if first is not None:
+        nest, found, variables, beside, lanes = first
     changes = [] if inner else best_changes(nest, target, core, found, variables, lanes)
     if f.options.search and not inner and nest is written and _searched(nest, target, core, found, lanes, changes):
         return True
@@ -412,6 +415,26 @@ def _rewrite_as(nest: Nest, target: Target, core: Core, written: Nest, original:
         return True
     f.code = down
     return not inner and counting_down is written and _without_branches(written, target, core, distinct)
+
+
+def _carried_first(
+    nest: Nest, written: Nest, target: Target, found: list[Dependence], beside: list[NestLoop], inner: bool
+) -> tuple[Nest, list[Dependence], list[Scalar], list[NestLoop], list[NestLoop]] | None:
+    """A nest whose loops take what they have just stored from registers, which lanes hand on to each other, its dependences, variables and loops of adjacent accesses, and those that have lanes for it; None for none."""
+    near = [loop for loop in beside if not free(loop, found) and free(loop, found, 1) and not any(other.parent is loop for other in nest.loops)]
+    f = nest.f
+    before = f.code
+    if not near or not carry(nest, found):
+        return None
+    made = _again(f, written)
+    found = dependences(made, inner)
+    variables = scalars(made)
+    beside = adjacent(made, variables, target)
+    lanes = _chosen(made, beside, found, variables, inner)
+    if not lanes:
+        f.code = before
+        return None
+    return made, found, variables, beside, lanes
 
 
 def _in_turn(nest: Nest, target: Target, found: list[Dependence], variables: list[Scalar], beside: list[NestLoop]) -> bool:
