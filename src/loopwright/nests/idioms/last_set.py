@@ -46,14 +46,17 @@ def run(f: Function, target: Target) -> dict[int, str]:
     if not target.vector_bits:
         return done
     position = len(f.code)
+    partner: list[int] = []
     while position:
         position -= 1
         head = f.code[position]
         if head.op is not ops.FOR or head.loop is not None:
             continue
         before = f.code
-        loop = _Loop(f, position, match(before)[position])
+        partner = partner or match(before)
+        loop = _Loop(f, position, partner[position])
         if loop.find():
+            partner = []
             made, index = loop.rewritten()
             f.code = [*before[:position], *made, *before[loop.end + 1 :]]
             if not _may_be_in_lanes(f, index, target):

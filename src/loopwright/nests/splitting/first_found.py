@@ -46,13 +46,15 @@ _FOR_EQUALITY: Final = (ops.EQ, ops.NE)
 def run(f: Function) -> None:
     """Split such loops of a function."""
     position = len(f.code)
+    partner: list[int] = []
     while position:
         position -= 1
         if f.code[position].op is ops.FOR and f.code[position].loop is None:
-            end = match(f.code)[position]
-            tests = _tests(f, position, end)
+            partner = partner or match(f.code)
+            tests = _tests(f, position, partner[position])
             if tests:
-                _split(f, position, end, tests)
+                _split(f, position, partner[position], tests)
+                partner = []
 
 
 def _tests(f: Function, head: int, end: int) -> dict[int, bool]:

@@ -214,10 +214,13 @@ def run_inside(f: Function, target: Target, made: Fused, left: AbstractSet[int])
     """
     if not target.vector_bits:
         return
-    for index in [nest.loops[0].index for nest in reversed(nests(f))]:
+    found, code = {nest.loops[0].index: nest for nest in nests(f)}, f.code
+    for index in reversed([*found]):
         if index in left or index in made.plain or index in made.distinct:
             continue
-        nest = _nest_over(f, index)
+        if f.code is not code:
+            found, code = {nest.loops[0].index: nest for nest in nests(f)}, f.code
+        nest = found[index]
         if nest.obstacles or len(nest.loops) < 3:
             continue
         written, start = f.code, nest.start
