@@ -110,16 +110,18 @@ def _add(v: Values, instr: Instr, args: list[int]) -> int:
                     if f.const_values[~args[1]] == 0:
                         return x
     if v.contract and type_.is_float and a != b:
-        first, second = (a, b) if v.fastmath and _waits(v, a) and not _waits(v, b) else (b, a)
+        first, second = (a, b) if v.fastmath and _waits(v, a) > _waits(v, b) else (b, a)
         if not _contract(v, instr, args, first, second, ops.FMA):
             _contract(v, instr, args, second, first, ops.FMA)
     return KEEP
 
 
-def _waits(v: Values, product: int) -> bool:
-    """Whether a product is one of a variable, as what the iteration before has left: the other one had better be made while it is waited for."""
+def _waits(v: Values, product: int) -> int:
+    """More than 0 where a product is one of a variable, as what the iteration before has left, and more the later that is given its value: another product had better be made while it is waited for."""
     inner = v.origin(product)
-    return inner is not None and inner.op is ops.MUL and any(factor >= v.opaque for factor in v.made_from[product])
+    if inner is None or inner.op is not ops.MUL:
+        return 0
+    return max([factor - v.opaque + 1 for factor in v.made_from[product] if factor >= v.opaque], default=0)
 
 
 def _contract(v: Values, instr: Instr, args: list[int], product: int, addend: int, op: Op) -> bool:
@@ -168,7 +170,7 @@ def _sub(v: Values, instr: Instr, args: list[int]) -> int:
         args[:] = [b]
         return KEEP
     if v.contract and type_.is_float and a != b:
-        if v.fastmath and _waits(v, a) and not _waits(v, b) and _contract(v, instr, args, a, b, ops.FMS):
+        if v.fastmath and _waits(v, a) > _waits(v, b) and _contract(v, instr, args, a, b, ops.FMS):
             return KEEP
         if not _contract(v, instr, args, b, a, ops.FNMA):
             _contract(v, instr, args, a, b, ops.FMS)
