@@ -79,3 +79,27 @@ def test_along_rows_no_equations_are_needed() -> None:
     assert "lanes(r)" in str(tiles.compile(target="x86-64-v4").nests())
     report = str(rows_handed_down.compile(target="x86-64-v4").nests())
     assert "c[i, r - 1]" in report
+
+
+@lw.kernel
+def any_rows(c: lw.Array[lw.i64, 2], at: lw.Array[lw.i64, 2]):
+    for i in range(at.shape[0]):
+        p = at[i, 0]
+        q = at[i, 1]
+        s = at[i, 2]
+        for r in range(c.shape[1]):
+            c[p, r] = c[q, r] + 1
+            c[s, r] = c[i, r] ^ c[p, r]
+            c[q, r] = c[s, r] - c[i, r]
+            c[i, r] = c[p, r] + c[q, r]
+
+
+def test_rows_that_may_be_one() -> None:
+    for seed in range(30):
+        r = np.random.default_rng(seed)
+        rows, columns = int(r.integers(1, 6)), int(r.integers(1, 60))
+        found, at = r.integers(-9, 9, (rows, columns)), r.integers(0, rows, (rows, 3))
+        wanted = found.copy()
+        any_rows.function(wanted, at)
+        any_rows(found, at)
+        np.testing.assert_array_equal(found, wanted)

@@ -424,7 +424,8 @@ def _carried_first(
     near = [loop for loop in beside if not free(loop, found) and free(loop, found, 1) and not any(other.parent is loop for other in nest.loops)]
     f = nest.f
     before = f.code
-    if not near or not carry(nest, found):
+    count = carry(nest, found) if near else 0
+    if not count:
         return None
     made = _again(f, written)
     found = dependences(made, inner)
@@ -434,6 +435,8 @@ def _carried_first(
     if not lanes:
         f.code = before
         return None
+    if written.record is not None:
+        written.record.carried += count
     return made, found, variables, beside, lanes
 
 

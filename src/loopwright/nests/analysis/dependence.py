@@ -124,11 +124,13 @@ def dependences(nest: Nest, inner: bool = False) -> list[Dependence]:
         for n, second in enumerate(accesses):
             for first in accesses[: n + 1]:
                 if (first.store or second.store) and (not inner or _inner(first, second)):
-                    distances = _distances(nest, first, second, inner)
-                    if distances is None:
+                    distances = _distances(nest, first, second)
+                    if distances is None and inner and _beside(nest, first, second):
+                        found += _uniform(first, second, [Component(LOWEST, HIGHEST)] * (len(first.loops) - 1) + [Component(0, 0)], False)
+                    elif distances is None:
                         found += _Pair(nest, first, second).dependences()
                     else:
-                        found += _uniform(first, second, distances)
+                        found += _uniform(first, second, distances, True)
     if not inner:
         nest.told = list(found)
     return found
@@ -161,7 +163,7 @@ def questions(nest: Nest, inner: bool = False, most: int = 0) -> int:
         for first in of:
             if not (first.store or second.store) or (inner and not _inner(first, second)):
                 continue
-            if _distances(nest, first, second, inner) is None:
+            if _distances(nest, first, second) is None and not (inner and _beside(nest, first, second)):
                 count += 1 << max(0, len(_common(first, second)) - FEW_LOOPS)
         if most and count > most:
             break
@@ -181,10 +183,8 @@ def _common(first: Access, second: Access) -> list[NestLoop]:
 # --- the usual case, without equations
 
 
-def _distances(nest: Nest, first: Access, second: Access, inner: bool) -> list[Component] | None:
+def _distances(nest: Nest, first: Access, second: Access) -> list[Component] | None:
     """The distances of two accesses in the same loops, whose subscripts differ by constants; [] for none; None where it is not that simple.
-
-    With ``inner``, of two that are as far along a row in any iteration of the innermost loop, whatever the row is.
 
     It is where each subscript has one index at most, no index is in two, and nothing but constants keeps an iteration from being there: where bounds are no
     constants, parameters make loops as long as it takes, and subscripts as great. Then two iterations at the distance are there, unless a loop is too short; in a loop that no
@@ -194,8 +194,6 @@ def _distances(nest: Nest, first: Access, second: Access, inner: bool) -> list[C
         return []
     if first.loops != second.loops:
         return None
-    if inner and any(_along(nest, first.loops[-1], x, y) for x, y in zip(first.subscripts, second.subscripts, strict=True)):
-        return [Component(LOWEST, HIGHEST)] * (len(first.loops) - 1) + [Component(0, 0)]
     known: dict[int, int] = {}
     never = False
     for x, y, extent in zip(first.subscripts, second.subscripts, nest.f.arrays[first.array].extents, strict=True):
@@ -244,6 +242,11 @@ def _apart(nest: Nest, x: Form | None, y: Form | None) -> bool:
     return not x.terms or not any(value in nest.indices or nest.varies(value) for value in x.terms)
 
 
+def _beside(nest: Nest, first: Access, second: Access) -> bool:
+    """Whether two accesses in the same loops are as far along a row in any iteration of the innermost one, whatever their rows are."""
+    return any(_along(nest, first.loops[-1], x, y) for x, y in zip(first.subscripts, second.subscripts, strict=True))
+
+
 def _along(nest: Nest, loop: NestLoop, x: Form | None, y: Form | None) -> bool:
     """Whether two subscripts are one number in the same iteration of a loop, and in no other."""
     if x is None or y is None or x.constant != y.constant or x.terms != y.terms:
@@ -278,8 +281,8 @@ def _length(nest: Nest, loop: NestLoop) -> int | None:
     return HIGHEST if grows else None
 
 
-def _uniform(first: Access, second: Access, distances: list[Component]) -> list[Dependence]:
-    """The dependences at such distances, by the loop that carries them; none where there are none."""
+def _uniform(first: Access, second: Access, distances: list[Component], told: bool) -> list[Dependence]:
+    """The dependences at such distances, by the loop that carries them; none where there are none. ``told``: there are any at all of these."""
     if not distances:
         return []
     found: list[Dependence] = []
@@ -289,14 +292,14 @@ def _uniform(first: Access, second: Access, distances: list[Component]) -> list[
         before, behind = [none] * k, distances[k + 1 :]
         if own.high > 0:
             vector = (*before, Component(max(own.low, 1), own.high), *behind)
-            found.append(Dependence(first, second, loops, vector, True))
+            found.append(Dependence(first, second, loops, vector, told))
         if own.low < 0 and first is not second:
             vector = (*before, Component(max(-own.high, 1), own.reversed().high), *[component.reversed() for component in behind])
-            found.append(Dependence(second, first, loops, vector, True))
+            found.append(Dependence(second, first, loops, vector, told))
         if own.low > 0 or own.high < 0:
             return found
     if first is not second and not _exclusive(first, second):
-        found.append(Dependence(first, second, loops, tuple([none] * len(loops)), True))
+        found.append(Dependence(first, second, loops, tuple([none] * len(loops)), told))
     return found
 
 
