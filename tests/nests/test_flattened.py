@@ -249,3 +249,26 @@ def test_places_computed_from_a_quotient_in_front() -> None:
     every_second(a, b)
     assert b[0] == 7
     every_second(a, b[:0])
+
+
+@lw.kernel
+def both_ways_around(a: lw.Array[lw.i32, 2], b: lw.Array[lw.i32, 2], c: lw.Array[lw.i32, 2]):
+    n = a.shape[0]
+    for i in range(n):
+        for j in range(n):
+            s = lw.i32(0)
+            for p in range(5):
+                for q in range(5):
+                    s += a[(i + p) % n, (j + q) % n] * b[p, q]
+            c[i, j] = s
+
+
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.target.core is not None))
+def test_many_indices_that_wrap_around_alike(runner: Runner) -> None:
+    for n in (1, 2, 3, 4, 5, 6, 9, 25):
+        r = np.random.default_rng(n)
+        a, b = r.integers(-9, 9, (n, n), dtype=np.int32), r.integers(-9, 9, (5, 5), dtype=np.int32)
+        wanted = sum(b[p, q] * np.roll(a, (-p, -q), (0, 1)) for p in range(5) for q in range(5))
+        given = [a, b, np.zeros((n, n), np.int32)]
+        runner.leaves(runner.compiled(both_ways_around, *given), given, [a, b, wanted])
+    assert "lanes(j)" in str(both_ways_around.compile(target="x86-64-v4").nests())

@@ -149,10 +149,18 @@ def _unwrap(nest: Nest) -> None:
     runs: list[tuple[Op, int, int]] = []
     feeding: set[int] | None = None
     clamped: set[int] = set()
+    again: dict[int, int] = {}  # by position of a remainder: the register that has the same
     for loop in innermost_loops(nest):
+        known: dict[tuple[object, ...], int] = {}
+        depth = 0
         for k in range(loop.head + 1, loop.end):
             instr = f.code[k]
+            depth += int(instr.op.opens) - int(instr.op.closes)
             clamps = instr.op in _CLAMPS
+            same = _key(nest, instr) if instr.op in _REMAINDERS and instr.type is I64 and not f.variable[instr.dst] else None
+            if same is not None and same in known:
+                again[k] = known[same]
+                continue
             if (clamps or instr.op in _REMAINDERS) and instr.type is I64 and not f.variable[instr.dst] and len(found) < MOST:
                 if feeding is None:
                     feeding = leading_to_subscripts(f, f.code[nest.start : nest.end])
@@ -164,6 +172,8 @@ def _unwrap(nest: Nest) -> None:
                     clamped.add(instr.dst)
                 elif wrap is not None:
                     found[k] = wrap
+                    if same is not None and not depth:
+                        known[same] = instr.dst
                     if wrap.least:
                         runs.append((ops.GT, instr.args[1], f.const(I64, wrap.least)))
     if not found:
@@ -176,13 +186,21 @@ def _unwrap(nest: Nest) -> None:
             wrapped.write(f, code[k], fast)
         elif k in found:
             _write_clamp(f, code[k], fast)
+        elif k in again:
+            fast.append(Instr(ops.COPY, I64, code[k].dst, [again[k]], 0, code[k].line))
         else:
             fast.append(code[k])
     if runs:
-        again: list[Instr] = []
-        clone(f, fast, {}, again)
-        fast = apart.versioned(f, [], code[nest.start : nest.end + 1], again, code[nest.start].line, list(dict.fromkeys(runs)))
+        made: list[Instr] = []
+        clone(f, fast, {}, made)
+        fast = apart.versioned(f, [], code[nest.start : nest.end + 1], made, code[nest.start].line, list(dict.fromkeys(runs)))
     f.code = code[: nest.start] + fast + code[nest.end + 1 :]
+
+
+def _key(nest: Nest, instr: Instr) -> tuple[object, ...] | None:
+    """What a remainder is of; the same for those that are one number."""
+    form = nest.forms.of(instr.args[0])
+    return (instr.op.code, instr.args[1], form.constant, *sorted(form.terms.items())) if form is not None else None
 
 
 def _clamps(nest: Nest, loop: NestLoop, instr: Instr, clamped: set[int]) -> bool:
