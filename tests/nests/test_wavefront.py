@@ -368,3 +368,32 @@ def test_stores_beside_the_inner_loop() -> None:
         twice.function(wanted)
         twice(found)
         np.testing.assert_array_equal(found, wanted)
+
+
+@lw.kernel
+def ways_around_holes(a: lw.Array[lw.u8, 2], b: lw.Array[lw.i32, 2]) -> None:
+    n = a.shape[0]
+    for i in range(n):
+        for j in range(a.shape[1]):
+            if a[i, j] == 0:
+                b[i, j] = 0
+            elif i == 0 and j == 0:
+                b[i, j] = 1
+            else:
+                s = lw.i32(0)
+                if i > 0:
+                    s += b[i - 1, j]
+                if j > 0:
+                    s += b[i, j - 1]
+                b[i, j] = s % 9973
+
+
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.target.core is not None))
+def test_remainders_by_a_constant_have_lanes(runner: Runner) -> None:
+    for n in (1, 2, 9, 40):
+        a = np.random.default_rng(n).integers(0, 5, (n, n + 3), dtype=np.uint8)
+        wanted = np.zeros((n, n + 3), np.int32)
+        ways_around_holes.function(a, wanted)
+        given = [a, np.full((n, n + 3), 7, np.int32)]
+        runner.leaves(runner.compiled(ways_around_holes, *given), given, [a, wanted])
+    assert "skew(i=" in str(ways_around_holes.compile(target="x86-64-v4").nests())

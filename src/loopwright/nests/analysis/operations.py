@@ -16,7 +16,7 @@ from loopwright.ir.roles import role_type
 from loopwright.targets.target import Target
 from loopwright.types import VOID, Type
 
-__all__ = ["DIVISIONS", "MOST_RARELY", "MOST_STEPS", "asking", "gains", "has", "steps"]
+__all__ = ["DIVISIONS", "MOST_RARELY", "MOST_STEPS", "asking", "constant_of", "gains", "has", "steps", "steps_for"]
 
 #: The most instructions that an operation may take, and one that is rarely done.
 MOST_STEPS: Final = 10
@@ -25,6 +25,25 @@ MOST_RARELY: Final = 40
 MOST_AT_ALL: Final = 80
 #: Quotients and remainders.
 DIVISIONS: Final = (ops.DIV_FLOOR, ops.REM_FLOOR, ops.DIV_TRUNC, ops.REM_TRUNC)
+#: By a constant a number is divided in about ten instructions, by others in one that takes longer, so that in lanes it may take so many for each.
+DIVIDED_PER_LANE: Final = 4
+#: Whose sequences depend on a constant that they divide or shift by. (Those of products do, too.)
+_BY_CONSTANTS: Final = frozenset((*DIVISIONS, ops.SHL, ops.SHR, ops.ROTATE_LEFT, ops.ROTATE_RIGHT))
+
+
+def constant_of(f: Function, instr: Instr) -> int | None:
+    """The number that an operation on integers divides, shifts or multiplies by, on which its sequence depends; None where it is not known, or makes no difference."""
+    if not instr.type.is_integer:
+        return None
+    if instr.op in _BY_CONSTANTS and instr.args[1] < 0:
+        return int(f.const_values[~instr.args[1]])
+    return int(f.const_values[~min(instr.args)]) if instr.op is ops.MUL and min(instr.args) < 0 else None
+
+
+def steps_for(instr: Instr, lanes: int) -> int:
+    """How many instructions an operation may take in so many lanes."""
+    divides = instr.op in DIVISIONS and (instr.args[1] < 0 or instr.type.bits < 64 or instr.type.is_float)
+    return max(MOST_STEPS, DIVIDED_PER_LANE * lanes) if divides else MOST_STEPS
 
 
 def has(target: Target, op: Op, type_: Type, source: Type = VOID, divisor: int | None = None, most: int = MOST_STEPS) -> bool:

@@ -26,7 +26,9 @@ _NEAR: Final = 2 * LONGEST
 MOST_BOUNDS: Final = 3
 #: The brackets of branches.
 ARMS: Final = frozenset((ops.IF, ops.ELIF, ops.THEN, ops.ELSE, ops.END))
-#: What takes so long that it is worth a branch.
+#: An integer is divided by a constant in so many instructions.
+BY_CONSTANT: Final = 4
+#: What takes so long that it is worth a branch, but for integers that are divided by constants.
 LONG: Final = frozenset((ops.DIV, ops.SQRT, ops.DIV_FLOOR, ops.REM_FLOOR, ops.DIV_TRUNC, ops.REM_TRUNC))
 
 
@@ -245,10 +247,11 @@ class _Conversion:
         if op is ops.LOAD:
             if not self.judge.inside(self.judge.accesses[position]):
                 return False
-        elif not op.pure or op in LONG or instr.type.lanes:
+        elif not op.pure or (op in LONG and (instr.type.is_float or instr.args[1] >= 0)) or instr.type.lanes:
             return False
         # (What hangs on where the loop is, and on nothing else, is made once for all arms.)
-        self.conditional += instr.type is not I64 and instr.dst in self.computed and op is not ops.LOAD and op is not ops.COPY
+        if instr.type is not I64 and instr.dst in self.computed and op is not ops.LOAD and op is not ops.COPY:
+            self.conditional += BY_CONSTANT if op in LONG else 1
         dst = instr.dst
         args = [self.current(a) for a in instr.args]
         if f.variable[dst]:

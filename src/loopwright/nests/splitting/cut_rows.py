@@ -57,12 +57,12 @@ ROWS: Final = 64
 #: What is done before something is looked up is worth lanes of its own from so many instructions on, or where there is a division or a root.
 MUCH: Final = 40
 #: Otherwise it is, with what is done behind, if no more than this of the time is left that an iteration takes; so many instructions are begun in a cycle.
-LEFT: Final = 0.8
+LEFT: Final = 0.85
 BEGUN: Final = 4
 #: Instructions that count an iteration, and those that find where in a block it is; cycles that a block takes to begin, for each of its rows.
 COUNTED: Final = 2
 FOUND: Final = 2
-BEGINS: Final = 0.3
+BEGINS: Final = 0.15
 #: What takes several instructions where it is done with one number, and how many; divisions are by constants.
 _SEVERAL: Final = {**dict.fromkeys((ops.MIN, ops.MAX, ops.SELECT, ops.ABS, ops.ABS_DIFF), 2), **dict.fromkeys(LONG, 6)}
 #: So few, such as a load alone, stay with what has to be in order.
@@ -406,7 +406,13 @@ class _Behind(_Cut):
         lanes = target.vector_bits // max([32, *[self.f.types[r].bits for r in self.kept]])
         varies = {loop.index}
         counts = [self.counted(body, varies) for body in bodies]
-        ordered = max((counts[self.ordered] + len(self.kept) + FOUND + COUNTED) / BEGUN, waits) + BEGINS
+        read = {a for instr in bodies[self.ordered] for a in instr.args}
+        for k in sorted(self.again, reverse=True):
+            # (It computes for itself what it can.)
+            if code[k].dst in read:
+                read.update(code[k].args)
+        moved = sum([number == self.ordered or r in read for r, number in self.kept.items()])
+        ordered = max((counts[self.ordered] + moved + FOUND + COUNTED) / BEGUN, waits) + BEGINS
         return ordered + (sum(counts) - counts[self.ordered]) / BEGUN / lanes <= LEFT * max((sum(counts) + COUNTED) / BEGUN, waits)
 
     def counted(self, body: list[Instr], varies: set[int]) -> int:

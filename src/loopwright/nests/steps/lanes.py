@@ -17,7 +17,7 @@ from loopwright.ir.affine import Form
 from loopwright.ir.function import NONE, Function, Instr, Loop
 from loopwright.nests.analysis.dependence import FLOW, Dependence
 from loopwright.nests.analysis.nest import FEWEST_LANES, SHORTEST, Access, Nest, NestLoop
-from loopwright.nests.analysis.operations import DIVISIONS, MOST_RARELY, MOST_STEPS, asking, gains, has
+from loopwright.nests.analysis.operations import DIVISIONS, MOST_RARELY, MOST_STEPS, asking, constant_of, gains, has, steps_for
 from loopwright.nests.analysis.room import settle
 from loopwright.nests.analysis.scalars import CARRIED, HANDED, REDUCTION, Scalar, any_order
 from loopwright.nests.rewriting.unroll import has_loops
@@ -38,8 +38,6 @@ __all__ = ["adjacent", "computed", "differs", "found_anew", "free", "in_lanes", 
 #: that are passed over (``vectors/skipped.py``); or, where there is much else, which lanes gain by, so many times half as many as that has.
 MOST_BRANCHED: Final = 24
 BRANCHED_PER_LANE: Final = 10
-#: By a constant a number is divided in about ten instructions, by others in one that takes longer, so that in lanes it may take so many for each.
-DIVIDED_PER_LANE: Final = 4
 #: What has been stored so few iterations before is not loaded again by vectors, of which each would wait for two stores.
 NEAR: Final = 64
 #: Bits of masks where no vector says how wide its elements are, as ``vectorize`` has it.
@@ -69,8 +67,6 @@ _SHUFFLED: Final = (0, *IN_PAIRS)
 LONGEST_ROW: Final = 64
 _REFUSED: Final = frozenset((ops.WHILE, ops.LOOP))
 _CONVERSIONS: Final = frozenset((ops.CONVERT, ops.CONVERT_SATURATED, *ops.UNCHECKED))
-#: Whose sequences depend on a constant that they divide or shift by. (Those of products do, too.)
-_BY_CONSTANTS: Final = frozenset((*DIVISIONS, ops.SHL, ops.SHR, ops.ROTATE_LEFT, ops.ROTATE_RIGHT))
 
 
 def adjacent(nest: Nest, variables: list[Scalar], target: Target, apart: bool = False) -> list[NestLoop]:
@@ -455,8 +451,7 @@ class _Body:
         """How many instructions an operation may take, in a long arm that is passed over, or in so many others."""
         if skipped:
             return MOST_RARELY
-        divides = depth < 2 and instr.op in DIVISIONS and (instr.args[1] < 0 or instr.type.bits < 64 or instr.type.is_float)
-        return max(MOST_STEPS, DIVIDED_PER_LANE * self.lanes) if divides else MOST_STEPS
+        return steps_for(instr, self.lanes) if depth < 2 else MOST_STEPS
 
     def done(self, instr: Instr, most: int) -> bool:
         """Whether an operation whose result differs by lane is done in lanes, by so many instructions at most."""
@@ -720,12 +715,7 @@ class _Body:
             return has(self.target, op, full, vector_of(source, self.lanes), most=most)
         if op.operands.count("T") != len(instr.args):
             return False
-        divisor = None
-        if op in _BY_CONSTANTS and type_.is_integer and instr.args[1] < 0:
-            divisor = int(self.nest.f.const_values[~instr.args[1]])
-        elif op is ops.MUL and type_.is_integer and min(instr.args) < 0:
-            divisor = int(self.nest.f.const_values[~min(instr.args)])
-        return has(self.target, op, full, VOID, divisor, most)
+        return has(self.target, op, full, VOID, constant_of(self.nest.f, instr), most)
 
     def _fits(self, element: Type) -> bool:
         """Whether masks for an element can be made masks of the loop."""

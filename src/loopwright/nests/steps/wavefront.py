@@ -12,7 +12,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.nests.analysis.nest import Access
-from loopwright.nests.analysis.operations import has
+from loopwright.nests.analysis.operations import MOST_STEPS, constant_of, has, steps_for
 from loopwright.nests.rewriting.unroll import clone
 from loopwright.nests.steps.skew import Diagonals, Rows, Strip
 from loopwright.nests.steps.streams import CHUNK, FIXED, MOST_ROWS, MOVED, ONE, Streams, Taken
@@ -558,7 +558,7 @@ def widest(f: Function, rows: Rows, target: Target) -> int:
         elif access:
             return 0
     lanes = target.vector_bits // bits if bits else 0
-    return bits if lanes > 1 and all(_has(target, instr, lanes, bits) for instr in found) else 0
+    return bits if lanes > 1 and all(_has(f, target, instr, lanes, bits) for instr in found) else 0
 
 
 def _indices(f: Function, rows: Rows) -> set[int]:
@@ -571,7 +571,7 @@ def _indices(f: Function, rows: Rows) -> set[int]:
     return found
 
 
-def _has(target: Target, instr: Instr, lanes: int, width: int) -> bool:
+def _has(f: Function, target: Target, instr: Instr, lanes: int, width: int) -> bool:
     """Whether a machine has an operation of a body for lanes; conditions are masks of ``width`` bits."""
     op, type_, source = instr.op, instr.type, instr.source
     masks = mask_of(width, lanes)
@@ -592,7 +592,8 @@ def _has(target: Target, instr: Instr, lanes: int, width: int) -> bool:
         return has(target, op, full, vector_of(source, lanes))
     if op is ops.SELECT or op in ops.COMPARING:
         return _fits(target, type_, lanes, width) and has(target, op, full)
-    return op.operands.count("T") == len(instr.args) and has(target, op, full)
+    known = constant_of(f, instr)
+    return op.operands.count("T") == len(instr.args) and has(target, op, full, VOID, known, steps_for(instr, lanes) if known is not None else MOST_STEPS)
 
 
 def _fits(target: Target, element: Type, lanes: int, width: int) -> bool:
