@@ -113,3 +113,19 @@ def test_loops_that_are_written_out() -> None:
     lw.kernel(congruences, contract=False)(together, b, together)
     lw.kernel(congruences, contract=False, nests="off")(plain, b, plain)
     assert together.tolist() == plain.tolist()
+
+
+@lw.kernel(contract=False)
+def left_between_stores(b: lw.Array[lw.f64], c: lw.Array[lw.f64]):
+    for _ in range(b.shape[0]):
+        for q in range(5):
+            c[1] += 1
+            if b[q] >= 5:
+                break
+
+
+@pytest.mark.parametrize("first", range(6))
+def test_an_iteration_may_end_between_two_stores(first: int) -> None:
+    b, c = np.arange(5, dtype=np.float64) + 5 - first, np.zeros(3)
+    left_between_stores(b, c)
+    assert c[1] == 5 * min(first + 1, 5)

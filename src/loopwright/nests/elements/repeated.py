@@ -113,6 +113,7 @@ def _stored_over(nest: Nest) -> tuple[set[int], dict[int, int]]:
     f = nest.f
     over: set[int] = set()
     found: dict[int, int] = {}
+    branches = [k for k in range(nest.start, nest.end) if f.code[k].op is ops.BR or f.code[k].op is ops.BR_IF]
     for n, store in enumerate(nest.accesses):
         key = _key(store)
         value = f.code[store.position].args[0] if store.store else NONE
@@ -125,6 +126,9 @@ def _stored_over(nest: Nest) -> tuple[set[int], dict[int, int]]:
             if _key(later) != key or later.loops != store.loops or later.arms != store.arms:
                 break
             if not later.store and f.variable[f.code[later.position].dst]:
+                break
+            if any(store.position < k < later.position for k in branches):
+                # (An iteration may end in between.)
                 break
             if later.store:
                 over.add(store.position)
