@@ -239,3 +239,19 @@ def test_what_is_loaded_into_a_variable_stays() -> None:
     a, b, c = (np.ones((20, 20), np.float32) for _ in range(3))
     left_over(a, b, c)
     assert not c.any()
+
+
+def test_totals_that_nothing_stores_stay() -> None:
+    @lw.kernel
+    def added_for_nothing(b: lw.Array[lw.f64, 2], c: lw.Array[lw.f64, 2]):
+        n = b.shape[0]
+        for i in range(n):
+            for j in range(n):
+                s = 0.0
+                c[i, j] = n
+                for k in range(n):
+                    s += b[j, k]
+
+    b, c = np.ones((20, 20)), np.zeros((20, 20))
+    added_for_nothing(b, c)
+    assert (c == 20).all()

@@ -405,7 +405,7 @@ def _total(nest: Nest, store: Access, variables: list[Scalar]) -> tuple[int, boo
     stored = any(instr.op is ops.STORE for instr in front)
     if store.loops[-1] is inner:
         return NONE, stored, False
-    if len(carried) != 1 or f.arrays[store.array].element is not f.types[carried[0]] or behind[-1].op is not ops.STORE:
+    if len(carried) != 1 or f.arrays[store.array].element is not f.types[carried[0]] or not behind or behind[-1].op is not ops.STORE:
         return NONE, False, False
     if any(not (instr.op.pure or instr.op is ops.LOAD) or f.variable[instr.dst] for instr in behind[:-1]):
         return NONE, False, False
