@@ -143,3 +143,25 @@ def test_arrays_that_overlap_run_as_written() -> None:
     for room, kernel in ((got, less_the_greatest), (right, lw.kernel(less_the_greatest.function, contract=False, nests="off"))):
         kernel(room[:20], room[20:60], room[10:30], np.zeros(1))
     np.testing.assert_array_equal(got, right)
+
+
+def test_what_a_row_leaves_for_the_next_one() -> None:
+    @lw.kernel(contract=False)
+    def handed_on(a: lw.Array[lw.f64, 2], b: lw.Array[lw.f64, 2], c: lw.Array[lw.f64, 2], d: lw.Array[lw.i64]):
+        n = a.shape[0]
+        row = lw.i64(1)
+        for i in range(n):
+            for j in range(n):
+                s = 0.0
+                for k in range(n):
+                    s += a[j, k] * b[row, k]
+                c[i, j] = s
+            row = d[i]
+
+    rng = np.random.default_rng(0)
+    for n in (2, 5, 20):
+        a, b = (rng.integers(-3, 4, (n, n)).astype(np.float64) for _ in range(2))
+        d = rng.integers(0, n, n)
+        c = np.zeros((n, n))
+        handed_on(a, b, c, d)
+        np.testing.assert_array_equal(c, b[[1, *d[:-1]]] @ a.T)

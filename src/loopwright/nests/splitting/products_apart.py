@@ -173,7 +173,9 @@ class _Product:
                 return False
             self.front.insert(0, k)
             wanted.update(instr.args)
-        return True
+        # (What a row leaves in a variable, the next one's product may read.)
+        left = {code[k].dst for k in range(self.store + 1, rows.end) if code[k].dst >= 0 and f.variable[code[k].dst]}
+        return not (wanted - self.own) & left
 
     def used_as_stored(self) -> bool:
         """Whether of all that makes an element only what is stored, and what is computed from indices, is used elsewhere."""
