@@ -45,7 +45,7 @@ from loopwright.nests.rewriting.code import Code
 from loopwright.nests.rewriting.unroll import clone, read_once
 from loopwright.nests.splitting.conditions import own_variables
 from loopwright.nests.splitting.distribute import Unit, improves, in_lanes_alone, may_gain, replaced, units_of, waits
-from loopwright.nests.steps.lanes import adjacent, differs, free
+from loopwright.nests.steps.lanes import adjacent, differs, free, strided
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, PTR
@@ -371,6 +371,8 @@ class _Behind(_Cut):
         nest, loop = self.nest, self.loop
         if not target.vector_bits or takes_lanes(self.f, target, loop.head, loop.end):
             return False
+        if self.lanes_around(target):
+            return False
         units = units_of(nest, loop)
         start = next((unit.start for unit in units if unit.start <= self.first < unit.end), self.first)
         while start - 1 > loop.head and self.f.code[start - 1].op.pure and self.f.types[self.f.code[start - 1].dst] is BOOL:
@@ -386,6 +388,16 @@ class _Behind(_Cut):
         self.ordered = self.part(start)
         self.loops = [[unit.loop for unit in units if unit.loop is not None and self.part(unit.start) == number] for number in range(len(self.starts) - 1)]
         return len(self.loops) > 1 and self.in_order(dependences(nest)) and self.hands_on(units, scalars(nest))
+
+    def lanes_around(self, target: Target) -> bool:
+        """Whether a loop around has lanes as it is, each of which has the whole loop to itself."""
+        nest, loop = self.nest, self.loop
+        if loop.parent is None:
+            return False
+        variables, found = scalars(nest), dependences(nest)
+        beside = adjacent(nest, variables, target)
+        laned = [*beside, *strided(nest, variables, target, beside, found)]
+        return any(around.head < loop.head < around.end and free(around, found) for around in laned)
 
     def gains(self, target: Target, core: Core) -> bool:
         """Whether what comes before and behind has lanes then, and enough is saved."""
