@@ -65,7 +65,7 @@ def compound_value(s: Staging, found: Any) -> Any:
 
 #: Most instructions on the two sides of a conditional expression that are computed rather than branched around.
 _CHEAP: Final = 4
-_TRAPPING: Final[frozenset[ops.Op]] = frozenset((ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR))
+_TRAPPING: Final[frozenset[ops.Op]] = ops.DIVISIONS
 
 
 def short_circuit(s: Staging, kind: int, first: Any, thunks: list[Callable[[], Any]]) -> Any:

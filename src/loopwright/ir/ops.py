@@ -1230,6 +1230,8 @@ BR_IF: Final = row("br_if", "B ->", "", "br when the condition holds", None, CON
 COMPARISONS: Final[dict[str, Op]] = {"eq": EQ, "ne": NE, "lt": LT, "le": LE, "gt": GT, "ge": GE}
 #: The operations that compare.
 COMPARING: Final = frozenset(COMPARISONS.values())
+#: Quotients and remainders of integers.
+DIVISIONS: Final = frozenset((DIV_FLOOR, REM_FLOOR, DIV_TRUNC, REM_TRUNC))
 CONDITIONS: Final[tuple[str, ...]] = ("eq", "ne", "lt", "le", "gt", "ge", "nlt", "nle", "ngt", "nge")
 #: Tests of bits of integers, which stand inside only: whether two have none in common, or some.
 TESTS: Final[dict[str, Meaning]] = {"disjoint": lambda t, s, a, b: np.bool_(a & b == 0), "meets": lambda t, s, a, b: np.bool_(a & b != 0)}

@@ -15,7 +15,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.nests import short_loops
 from loopwright.nests.analysis.dependence import MOST_QUESTIONS, Dependence, dependences, forget, questions, too_many
-from loopwright.nests.analysis.graph import Graph, graph_of, recurrence_bound, resource_bound
+from loopwright.nests.analysis.graph import graph_of, recurrence_bound, resource_bound
 from loopwright.nests.analysis.nest import Nest, NestLoop, Run, nests, parts
 from loopwright.nests.analysis.scalars import REDUCTION, Scalar, scalars
 from loopwright.nests.branches import added_arms, choices, flags, loop_bounds
@@ -63,7 +63,7 @@ from loopwright.nests.steps.narrow import narrow
 from loopwright.nests.steps.order import reorder
 from loopwright.nests.steps.packs import packs
 from loopwright.nests.steps.panels import Panels, panels
-from loopwright.nests.steps.partial import divide, totals
+from loopwright.nests.steps.partial import in_parts, totals
 from loopwright.nests.steps.registers import keep, repeats
 from loopwright.nests.steps.reverse import upwards
 from loopwright.nests.steps.sharing import shared
@@ -78,8 +78,6 @@ __all__ = ["improve", "keep_values"]
 
 #: Rows of a band, as far as they go into those that are walked together.
 BAND: Final = 16
-#: In so many parts totals are added up.
-PARTS: Final = (2, 4, 8)
 #: Where only values to be carried are wanted, nests whose dependences take more questions than that are not looked at.
 FEW_QUESTIONS: Final = MOST_QUESTIONS // 4
 
@@ -98,9 +96,9 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     as_written: set[int] = set()
     _with_known_conditions(f, target, done)
     parted = large.part(f, target)
-    reported = [report.begins(nest, target) for nest in parted] if report is not None else []
-    for nest, record in zip(parted, reported, strict=False):
-        _too_many(nest, record)
+    for nest in parted if report is not None else ():
+        nest.record = report.begins(nest, target)
+        _too_many(nest, nest.record)
     apart_before = _with_values_in_variables(f, target, done, as_written)
     found = nests(f)
     written = f.code
@@ -138,7 +136,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
         if not nest.obstacles and nest.loops[0].index not in listed_first and not _rewrite(nest, target, core, distinct):
             untouched.add(nest.loops[0].index)
     if report is not None:
-        report.first(reported)
+        report.first([nest.record for nest in parted])
     if f.code is not written:
         found = parts(f)
     written = f.code
@@ -544,7 +542,7 @@ def _completed(
     lanes += [loop for loop in further if not any(other.head <= loop.head < other.end or loop.head < other.head < loop.end for other in done)]
     if target.vector_bits:
         changes += packs(nest, target, [*lanes, *[change.loop for change in changes]])
-    changes += _parts(nest, core, found, variables, [*lanes, *[change.loop for change in changes]])
+    changes += in_parts(nest, core, found, variables, [*lanes, *[change.loop for change in changes]])
     if not changes:
         changes += best_tiles(nest, core, variables, lanes)
     if not changes and not lanes:
@@ -692,48 +690,6 @@ def _stores_either_way(nest: Nest, loop: NestLoop) -> bool:
     stores = [access for access in nest.accesses if access.store]
     loaded = {access.array for access in nest.accesses if not access.store}
     return len(stores) > 1 and all(access.arms and access.arms[-1][0] > loop.head and access.array in loaded for access in stores)
-
-
-class Parts(Change):
-    """A total to be added up in parts."""
-
-    def __init__(self, loop: NestLoop, factor: int) -> None:
-        super().__init__(loop)
-        self.factor = factor
-
-    def text(self, nest: Nest) -> str:
-        return f"totals of {nest.name(self.loop)} in {self.factor} parts"
-
-    def apply(self, nest: Nest, variables: list[Scalar]) -> None:
-        divide(nest, self.loop, self.factor, totals(nest, self.loop, variables))
-
-
-def _parts(nest: Nest, core: Core, found: list[Dependence], variables: list[Scalar], lanes: list[NestLoop]) -> list[Change]:
-    """The innermost loops whose totals had better be added up in parts, and in how many; none that are over lanes, or in such."""
-    chosen: list[Change] = []
-    for loop in nest.loops:
-        if any(other.parent is loop for other in nest.loops) or any(other.head <= loop.head < other.end for other in lanes):
-            continue
-        own = totals(nest, loop, variables)
-        if not own:
-            continue
-        graph = graph_of(nest, loop, found, core)
-        recurrence = recurrence_bound(graph)
-        # (What goes from one iteration to the next through memory stays.)
-        least = max(resource_bound(graph, core), _without(graph, nest, {scalar.variable for scalar in own}))
-        factor = next((factor for factor in PARTS if factor * least >= recurrence), PARTS[-1])
-        if recurrence >= least * LEAST_GAIN and factor * live(graph) <= core.registers:
-            chosen.append(Parts(loop, factor))
-    return chosen
-
-
-def _without(graph: Graph, nest: Nest, variables: set[int]) -> int:
-    """The bound of the circuits of a graph but for those of such variables."""
-    code = nest.f.code
-    rest = Graph(graph.depth)
-    rest.nodes = graph.nodes
-    rest.edges = [edge for edge in graph.edges if code[graph.nodes[edge.sink].position].dst not in variables]
-    return recurrence_bound(rest)
 
 
 def _searched(nest: Nest, target: Target, core: Core, found: list[Dependence], lanes: list[NestLoop], changes: list[Change]) -> bool:

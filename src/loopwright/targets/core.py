@@ -19,7 +19,6 @@ __all__ = ["Core", "Cost"]
 
 #: A quotient by a constant is a product, and shifts and sums that take so many cycles one after the other.
 BESIDE_PRODUCT: Final = 4
-_DIVISIONS: Final = frozenset((ops.DIV_FLOOR, ops.REM_FLOOR, ops.DIV_TRUNC, ops.REM_TRUNC))
 
 
 class Cost:
@@ -102,7 +101,7 @@ class Core:
 
     def cost_of(self, instr: Instr) -> Cost:
         """What an instruction costs; a conversion, by the floats that it is from or to; a quotient of integers by a constant, which is made of a product."""
-        if instr.op in _DIVISIONS and instr.type.is_integer and instr.args[1] < 0:
+        if instr.op in ops.DIVISIONS and instr.type.is_integer and instr.args[1] < 0:
             product = self.cost(ops.MUL, instr.type)
             return Cost(product.unit, product.latency + BESIDE_PRODUCT, product.cycles + 1)
         return self.cost(instr.op, instr.source if instr.source.is_float else instr.type)

@@ -16,19 +16,17 @@ from loopwright.ir.roles import role_type
 from loopwright.targets.target import Target
 from loopwright.types import VOID, Type
 
-__all__ = ["DIVISIONS", "MOST_RARELY", "MOST_STEPS", "asking", "constant_of", "gains", "has", "steps", "steps_for"]
+__all__ = ["MOST_RARELY", "MOST_STEPS", "asking", "constant_of", "gains", "has", "steps", "steps_for"]
 
 #: The most instructions that an operation may take, and one that is rarely done.
 MOST_STEPS: Final = 10
 MOST_RARELY: Final = 40
 #: Quotients of bytes by bytes take the most, 62.
 MOST_AT_ALL: Final = 80
-#: Quotients and remainders.
-DIVISIONS: Final = (ops.DIV_FLOOR, ops.REM_FLOOR, ops.DIV_TRUNC, ops.REM_TRUNC)
 #: By a constant a number is divided in about ten instructions, by others in one that takes longer, so that in lanes it may take so many for each.
 DIVIDED_PER_LANE: Final = 4
 #: Whose sequences depend on a constant that they divide or shift by. (Those of products do, too.)
-_BY_CONSTANTS: Final = frozenset((*DIVISIONS, ops.SHL, ops.SHR, ops.ROTATE_LEFT, ops.ROTATE_RIGHT))
+_BY_CONSTANTS: Final = frozenset((*ops.DIVISIONS, ops.SHL, ops.SHR, ops.ROTATE_LEFT, ops.ROTATE_RIGHT))
 
 
 def constant_of(f: Function, instr: Instr) -> int | None:
@@ -42,7 +40,7 @@ def constant_of(f: Function, instr: Instr) -> int | None:
 
 def steps_for(instr: Instr, lanes: int) -> int:
     """How many instructions an operation may take in so many lanes."""
-    divides = instr.op in DIVISIONS and (instr.args[1] < 0 or instr.type.bits < 64 or instr.type.is_float)
+    divides = instr.op in ops.DIVISIONS and (instr.args[1] < 0 or instr.type.bits < 64 or instr.type.is_float)
     return max(MOST_STEPS, DIVIDED_PER_LANE * lanes) if divides else MOST_STEPS
 
 
@@ -133,7 +131,7 @@ class _Probe:
         except LoopwrightError:
             return False
         # (A remainder of floats has a loop for quotients that are out of the ordinary; where there are none it is passed over.)
-        return (not self.branches or (type_.is_float and type_.lanes > 0 and op in DIVISIONS)) and self.count <= MOST_AT_ALL
+        return (not self.branches or (type_.is_float and type_.lanes > 0 and op in ops.DIVISIONS)) and self.count <= MOST_AT_ALL
 
     def early(self, instr: Instr) -> None:
         """As ``expand`` does."""

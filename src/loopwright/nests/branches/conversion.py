@@ -16,7 +16,7 @@ from loopwright.ir.function import NONE, Instr
 from loopwright.nests.analysis.nest import Access, Nest, NestLoop, Run
 from loopwright.types import I64, limits
 
-__all__ = ["ARMS", "LONG", "LONGEST", "Inside", "converted"]
+__all__ = ["ARMS", "LONG", "LONGEST", "Inside", "converted", "takes_long"]
 
 #: Both arms run: they may compute so many values together.
 LONGEST: Final = 12
@@ -29,7 +29,7 @@ ARMS: Final = frozenset((ops.IF, ops.ELIF, ops.THEN, ops.ELSE, ops.END))
 #: An integer is divided by a constant in so many instructions.
 BY_CONSTANT: Final = 4
 #: What takes so long that it is worth a branch, but for integers that are divided by constants.
-LONG: Final = frozenset((ops.DIV, ops.SQRT, ops.DIV_FLOOR, ops.REM_FLOOR, ops.DIV_TRUNC, ops.REM_TRUNC))
+LONG: Final = frozenset((ops.DIV, ops.SQRT, *ops.DIVISIONS))
 
 
 class _Stored:
@@ -58,6 +58,11 @@ class _Arms:
         self.values: list[dict[int, int]] = [{}, {}]
         self.stores: list[list[_Stored]] = [[], []]
         self.otherwise = False
+
+
+def takes_long(instr: Instr) -> bool:
+    """Whether an operation takes long. (By a constant, integers are divided by a product.)"""
+    return instr.op in LONG and (instr.type.is_float or instr.args[1] >= 0)
 
 
 def converted(nest: Nest, loop: NestLoop, asked: list[Run] | None = None) -> list[Instr] | None:
@@ -247,7 +252,7 @@ class _Conversion:
         if op is ops.LOAD:
             if not self.judge.inside(self.judge.accesses[position]):
                 return False
-        elif not op.pure or (op in LONG and (instr.type.is_float or instr.args[1] >= 0)) or instr.type.lanes:
+        elif not op.pure or takes_long(instr) or instr.type.lanes:
             return False
         # (What hangs on where the loop is, and on nothing else, is made once for all arms.)
         if instr.type is not I64 and instr.dst in self.computed and op is not ops.LOAD and op is not ops.COPY:

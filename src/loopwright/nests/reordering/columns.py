@@ -54,7 +54,7 @@ def run(f: Function, target: Target, distinct: set[int]) -> dict[int, str]:
         Per index of an outermost loop: what was done in it, for the report.
     """
     done: dict[int, str] = {}
-    if not target.vector_bits:
+    if not target.vector_bits or not any(instr.op is ops.LOAD and len(instr.args) > 1 for instr in f.code):
         return done
     for nest in reversed(nests(f)):
         if nest.obstacles or len(nest.loops) < 2 or f.local_bytes() + MOST * MOST_BYTES + LOCAL_ALIGN > MOST_LOCAL:

@@ -39,7 +39,7 @@ from loopwright.nests.analysis.dependence import Dependence, dependences, too_ma
 from loopwright.nests.analysis.graph import graph_of, recurrence_bound
 from loopwright.nests.analysis.nest import Nest, NestLoop
 from loopwright.nests.analysis.scalars import HANDED, PRIVATE, Scalar, any_order, scalars
-from loopwright.nests.branches.conversion import LONG
+from loopwright.nests.branches.conversion import LONG, takes_long
 from loopwright.nests.idioms.counting import takes_lanes
 from loopwright.nests.rewriting.code import Code
 from loopwright.nests.rewriting.unroll import clone, read_once
@@ -149,12 +149,7 @@ def _in_order(nest: Nest, loop: NestLoop) -> tuple[int, int] | None:
     last = max([*accessed, *[k for k in range(first, loop.end) if code[k].dst in handed_on]])
     behind = next(unit.end for unit in units_of(nest, loop) if unit.start <= last < unit.end)
     beside = [*code[loop.head + 1 : first], *code[behind : loop.end]]
-    return (first, behind) if len(beside) >= LEAST or any(_long(instr) for instr in beside) else None
-
-
-def _long(instr: Instr) -> bool:
-    """Whether an operation takes long. (By a constant, integers are divided by a product.)"""
-    return instr.op in LONG and (instr.type.is_float or instr.args[1] >= 0)
+    return (first, behind) if len(beside) >= LEAST or any(takes_long(instr) for instr in beside) else None
 
 
 def _handed_on(nest: Nest, loop: NestLoop) -> set[int]:
@@ -410,7 +405,7 @@ class _Behind(_Cut):
         nest, loop, code = self.nest, self.loop, self.f.code
         bodies = [code[start:end] for start, end in itertools.pairwise(self.starts)]
         beside = [body for number, body in enumerate(bodies) if number != self.ordered]
-        if (self.ordered and len(bodies[0]) > MUCH) or any(_long(instr) for body in beside for instr in body):
+        if (self.ordered and len(bodies[0]) > MUCH) or any(takes_long(instr) for body in beside for instr in body):
             return True
         if any(instr.op.effect == ops.CALLS or instr.op is ops.BR or instr.op is ops.BR_IF for body in bodies for instr in body):
             return False

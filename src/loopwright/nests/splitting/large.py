@@ -33,16 +33,15 @@ def _large(nest: Nest, target: Target) -> bool:
     """Whether a nest has too many accesses, or too many questions to be asked about these, where loops of several in it have few and may gain by what is answered."""
     if len(nest.accesses) > MOST_ACCESSES:
         return True
-    if nest.obstacles or not too_many(nest):
-        return False
     holding = {loop.parent for loop in nest.loops}
+    several = [loop for loop in nest.loops if loop.parent is not None and loop in holding]
+    if nest.obstacles or not several or not too_many(nest):
+        return False
     plain = _in_lanes(nest, target)
     return any(
-        loop.parent is not None
-        and loop in holding
-        and any(loop.head < inner.head < loop.end and inner not in holding and inner not in plain and inner.reaches(FEWEST_LANES) for inner in nest.loops)
+        any(loop.head < inner.head < loop.end and inner not in holding and inner not in plain and inner.reaches(FEWEST_LANES) for inner in nest.loops)
         and not too_many(nest_of(nest.f, loop.head, loop.end))
-        for loop in nest.loops
+        for loop in several
     )
 
 

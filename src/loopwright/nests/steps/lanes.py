@@ -17,7 +17,7 @@ from loopwright.ir.affine import Form
 from loopwright.ir.function import NONE, Function, Instr, Loop
 from loopwright.nests.analysis.dependence import FLOW, Dependence
 from loopwright.nests.analysis.nest import FEWEST_LANES, SHORTEST, Access, Nest, NestLoop
-from loopwright.nests.analysis.operations import DIVISIONS, MOST_RARELY, MOST_STEPS, asking, constant_of, gains, has, steps_for
+from loopwright.nests.analysis.operations import MOST_RARELY, MOST_STEPS, asking, constant_of, gains, has, steps_for
 from loopwright.nests.analysis.room import settle
 from loopwright.nests.analysis.scalars import CARRIED, HANDED, REDUCTION, Scalar, any_order
 from loopwright.nests.rewriting.unroll import has_loops
@@ -415,7 +415,7 @@ class _Body:
             op = instr.op
             varying = op.effect == ops.PURE and op is not ops.COPY and self._of(instr.dst) == _VARYING
             operations += varying
-            divisions += varying and (op in DIVISIONS or op is ops.SQRT)
+            divisions += varying and (op in ops.DIVISIONS or op is ops.SQRT)
             anywhere = op is ops.LOAD and _VARYING in map(self._of, instr.args) and not f.arrays[instr.imm].data
             found_anywhere += anywhere
             found_under_masks += depth > 0 and anywhere

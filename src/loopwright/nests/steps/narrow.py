@@ -25,9 +25,8 @@ _WIDTHS: Final = {8: (U8, I8), 16: (U16, I16)}
 _LOW: Final = frozenset((ops.ADD, ops.SUB, ops.MUL, ops.NEG, ops.AND, ops.OR, ops.XOR, ops.SELECT))
 #: Whose operands count as a whole.
 _WHOLE: Final = frozenset((ops.ABS, ops.MIN, ops.MAX, ops.DIV_FLOOR, ops.DIV_TRUNC, ops.REM_FLOOR, ops.REM_TRUNC))
-_DIVISIONS: Final = frozenset((ops.DIV_FLOOR, ops.DIV_TRUNC, ops.REM_FLOOR, ops.REM_TRUNC))
 _BITWISE: Final = frozenset((ops.AND, ops.OR, ops.XOR))
-_BY_NUMBERS: Final = _DIVISIONS | {ops.SHL, ops.SHR}
+_BY_NUMBERS: Final = ops.DIVISIONS | {ops.SHL, ops.SHR}
 
 
 def narrow(f: Function, target: Target, head: int, end: int) -> None:
@@ -225,7 +224,7 @@ class _Uses:
         if op is ops.SHL or op is ops.SHR:
             return 0 <= second < self.bits
         first = self.known(instr.args[0])
-        return op in _DIVISIONS and second > 0 and first is not None and first[0] >= 0
+        return op in ops.DIVISIONS and second > 0 and first is not None and first[0] >= 0
 
 
 def _range(uses: _Uses, instr: Instr) -> Range | None:
@@ -244,7 +243,7 @@ def _range(uses: _Uses, instr: Instr) -> Range | None:
         number = second[0]
         if first[0] < 0 or number < 0 or (op in _BY_NUMBERS and number != second[1]):
             return None
-        if (op is ops.SHL and number >= uses.bits) or (op in _DIVISIONS and not number):
+        if (op is ops.SHL and number >= uses.bits) or (op in ops.DIVISIONS and not number):
             return None
     return result(op, [first, second])
 
@@ -256,7 +255,7 @@ def _possible(f: Function, target: Target, wide: list[Instr], compared: list[Ins
         source = vector_of(instr.source, lanes) if instr.op is ops.CONVERT and instr.source.bits < type_.bits else VOID
         if instr.op is ops.COPY or (instr.op is ops.CONVERT and source is VOID):
             continue
-        divisor = int(f.const_values[~instr.args[1]]) if instr.op in _DIVISIONS else None
+        divisor = int(f.const_values[~instr.args[1]]) if instr.op in ops.DIVISIONS else None
         if not has(target, instr.op, full, source, divisor):
             return False
     return True

@@ -14,15 +14,24 @@ that it does for columns, too.
 
 from __future__ import annotations
 
+from typing import Final
+
 from loopwright.ir import ops
 from loopwright.ir.function import NONE, Instr
+from loopwright.nests.analysis.dependence import Dependence
+from loopwright.nests.analysis.graph import Graph, graph_of, recurrence_bound, resource_bound
 from loopwright.nests.analysis.nest import Nest, NestLoop
 from loopwright.nests.analysis.scalars import CARRIED, HANDED, REDUCTION, Scalar, any_order
 from loopwright.nests.rewriting.unroll import clone, read_once
+from loopwright.nests.steps.candidates import LEAST_GAIN, Change, live
 from loopwright.nests.steps.jam import begin_parts, combine, stop_of
+from loopwright.targets.core import Core
 from loopwright.types import I64, VOID
 
-__all__ = ["divide", "totals"]
+__all__ = ["divide", "in_parts", "totals"]
+
+#: In so many parts totals are added up.
+PARTS: Final = (2, 4, 8)
 
 
 def totals(nest: Nest, loop: NestLoop, variables: list[Scalar]) -> list[Scalar]:
@@ -76,3 +85,45 @@ def divide(nest: Nest, loop: NestLoop, factor: int, found: list[Scalar]) -> None
     out.append(Instr(ops.FOR, head.type, head.dst, [stop, hi, head.args[2]], 0, line))
     out.extend(code[loop.head + 1 :])
     f.code = out
+
+
+class Parts(Change):
+    """A total to be added up in parts."""
+
+    def __init__(self, loop: NestLoop, factor: int) -> None:
+        super().__init__(loop)
+        self.factor = factor
+
+    def text(self, nest: Nest) -> str:
+        return f"totals of {nest.name(self.loop)} in {self.factor} parts"
+
+    def apply(self, nest: Nest, variables: list[Scalar]) -> None:
+        divide(nest, self.loop, self.factor, totals(nest, self.loop, variables))
+
+
+def in_parts(nest: Nest, core: Core, found: list[Dependence], variables: list[Scalar], lanes: list[NestLoop]) -> list[Change]:
+    """The innermost loops whose totals had better be added up in parts, and in how many; none that are over lanes, or in such."""
+    chosen: list[Change] = []
+    for loop in nest.loops:
+        if any(other.parent is loop for other in nest.loops) or any(other.head <= loop.head < other.end for other in lanes):
+            continue
+        own = totals(nest, loop, variables)
+        if not own:
+            continue
+        graph = graph_of(nest, loop, found, core)
+        recurrence = recurrence_bound(graph)
+        # (What goes from one iteration to the next through memory stays.)
+        least = max(resource_bound(graph, core), _without(graph, nest, {scalar.variable for scalar in own}))
+        factor = next((factor for factor in PARTS if factor * least >= recurrence), PARTS[-1])
+        if recurrence >= least * LEAST_GAIN and factor * live(graph) <= core.registers:
+            chosen.append(Parts(loop, factor))
+    return chosen
+
+
+def _without(graph: Graph, nest: Nest, variables: set[int]) -> int:
+    """The bound of the circuits of a graph but for those of such variables."""
+    code = nest.f.code
+    rest = Graph(graph.depth)
+    rest.nodes = graph.nodes
+    rest.edges = [edge for edge in graph.edges if code[graph.nodes[edge.sink].position].dst not in variables]
+    return recurrence_bound(rest)

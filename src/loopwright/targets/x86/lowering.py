@@ -27,7 +27,6 @@ __all__ = ["missing", "rule_for"]
 
 _FUSED: Final[dict[Op, str]] = {ops.FMA: "VFMADD", ops.FMS: "VFMSUB", ops.FNMA: "VFNMADD", ops.FNMS: "VFNMSUB"}
 
-_DIVISIONS: Final = frozenset({ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR})
 _PART: Final = Rule("part", (), Use(INTS, LEFT), control.part)
 
 _REDUCTIONS: Final[dict[Op, Op]] = {
@@ -872,7 +871,7 @@ _SPECIAL: Final[dict[int, _Special]] = {
     **{op.code: _compare for op in ops.COMPARING},
     ops.SELECT.code: _select,
     **{op.code: _select_compared for op in ops.CHOICES},
-    **{op.code: _divide for op in (*_DIVISIONS, ops.DIV_REM)},
+    **{op.code: _divide for op in (*ops.DIVISIONS, ops.DIV_REM)},
     ops.PART.code: _part,
     **{op.code: _fused for op in _FUSED},
     **{op.code: _reduction for op in _REDUCTIONS},

@@ -53,7 +53,6 @@ _REDUCTION_512: Final = ((8, 4), (24, 2))
 _ADDRESSING: Final = Addressing((1, 2, 4, 8), -(1 << 31), (1 << 31) - 1, origins={ops.LOCAL: (1 << 24, True), ops.GLOBAL: (1 << 24, False)})
 _SHIFTS: Final = frozenset({ops.SHL, ops.SHR, ops.ROTATE_LEFT, ops.ROTATE_RIGHT})
 _ALU_IMMEDIATE: Final = frozenset({ops.ADD, ops.SUB, ops.MUL, ops.AND, ops.OR, ops.XOR, ops.SHL_MODULO, ops.SHR_MODULO}) | _SHIFTS
-_DIVISIONS: Final = frozenset({ops.DIV_TRUNC, ops.REM_TRUNC, ops.DIV_FLOOR, ops.REM_FLOOR})
 _COMPARED: Final = ops.COMPARING | frozenset(ops.CHOICES)
 #: What AVX512-FP16 has for f16 (SDM volume 1, chapter 5.19), or what is made of the bits: no remainders and floors of quotients, which are computed with f32.
 _HALF_OPERATIONS: Final = frozenset(
@@ -189,7 +188,7 @@ class X86(Target):
             return True
         if type_.lanes:
             # (Division of integers takes the elements one by one.)
-            return not type_.is_float and (op in _SHIFTS or op in _DIVISIONS) and position == 1
+            return not type_.is_float and (op in _SHIFTS or op in ops.DIVISIONS) and position == 1
         if type_.is_float:
             return False
         if op is ops.FOR:
@@ -198,7 +197,7 @@ class X86(Target):
             return position == 2
         if position != 1:
             return False
-        if op in _DIVISIONS:
+        if op in ops.DIVISIONS:
             return True
         if op in _ALU_IMMEDIATE or op in _COMPARED or op.compare:
             return fits32(int(value))
