@@ -452,3 +452,19 @@ def test_values_that_go_through_many_choices() -> None:
     b, c = np.arange(256, dtype=np.int32) % 3, np.zeros(256, np.uint8)
     kernel(b, c)
     assert set(c) == {1 if b[-1] == 1 else 0}
+
+
+@pytest.mark.parametrize("sign", ["<=", "<"])
+def test_merges(sign: str) -> None:
+    """Which of two sorted lists has the next element nobody foresees, so that it is chosen although the next loads wait for it."""
+    text = "def nest(a, b, c):\n    i = 0\n    j = 0\n    k = 0\n    while i < a.shape[0] and j < b.shape[0]:\n"
+    text += f"        if a[i] {sign} b[j]:\n            c[k] = a[i]\n            i += 1\n        else:\n            c[k] = b[j]\n            j += 1\n        k += 1\n"
+    text += "    while i < a.shape[0]:\n        c[k] = a[i]\n        i += 1\n        k += 1\n    while j < b.shape[0]:\n        c[k] = b[j]\n        j += 1\n        k += 1\n"
+    kernel = nest_from(text)
+    listing = kernel.compile(*[lw.Array[lw.i32]] * 3, target="x86-64-v3").asm()
+    assert listing.count("cmovg" if sign == "<=" else "cmovge") >= 2
+    for n, m in ((0, 0), (0, 5), (7, 0), (1, 1), (40, 60), (300, 3)):
+        a, b = (np.sort(np.random.default_rng(size).integers(0, 50, size)).astype(np.int32) for size in (n, m))
+        c = np.zeros(n + m, np.int32)
+        kernel(a, b, c)
+        np.testing.assert_array_equal(c, np.sort(np.concatenate([a, b])))

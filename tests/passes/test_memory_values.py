@@ -314,3 +314,27 @@ def test_masked_loads_are_shared_under_one_mask_until_something_may_be_stored(be
                 arguments = [p, p if same else np.arange(11, 19, dtype=np.int32), n, k]
                 assert results(g, arguments) == results(f, arguments)
     assert loads(g) == left
+
+
+@pytest.mark.parametrize("arm", ["store_at.i64 7, [%q + %n*8]{of q}", "store_at.i64 7, [%p + %n*8]{of p}"])
+def test_what_one_arm_stores_the_other_does_not_see(arm: str) -> None:
+    body = f"%1 = load_at.i64 [%p + 8]{{of p}}\n{add('%1')}if %c\n{arm}\nelse\n%2 = load_at.i64 [%p + 8]{{of p}}\n{add('%2')}end\n"
+    assert loads(simplified(body)) == 1
+
+
+def test_behind_both_arms_what_either_has_stored_may_be_there() -> None:
+    access = "[%p + 8]{of p}"
+    for arms in (
+        f"store_at.i64 7, {access}\nelse\n%s = add.i64 %s, 1",
+        f"%s = add.i64 %s, 1\nelse\nstore_at.i64 7, {access}",
+        f"store_at.i64 7, {access}\nelse\nstore_at.i64 8, {access}",
+    ):
+        body = f"%1 = load_at.i64 {access}\n{add('%1')}if %c\n{arms}\nend\n%2 = load_at.i64 {access}\n{add('%2')}"
+        assert loads(simplified(body)) == 2
+
+
+def test_arms_in_loops_and_in_each_other() -> None:
+    access = "[%p + 8]{of p}"
+    inside = f"if %d\nstore_at.i64 %k, [%q + %k*8]{{of q}}\nelse\n%3 = load_at.i64 {access}\n{add('%3')}end\n"
+    body = f"%1 = load_at.i64 {access}\n{add('%1')}%k = copy.i64 0\n%4 = for 0, %n, 1\n%k = copy.i64 %4\nif %c\nstore_at.i64 %s, {access}\nelse\n{inside}%2 = load_at.i64 {access}\n{add('%2')}end\nend\n"
+    simplified(body)

@@ -27,8 +27,8 @@ from loopwright.nests.elements.hoisted import hoist
 from loopwright.nests.elements.repeated import once, share, store_once
 from loopwright.nests.idioms import last_set
 from loopwright.nests.idioms.extremes import searches
-from loopwright.nests.recurrences import handed_on, previous, reassociate
-from loopwright.nests.reordering import columns, diagonals, longest_inside, turned
+from loopwright.nests.recurrences import geometric, handed_on, previous, progressions, reassociate
+from loopwright.nests.reordering import columns, diagonals, longest_inside, tables, turned
 from loopwright.nests.reordering.triangular import by_rows
 from loopwright.nests.rewriting import apart, values
 from loopwright.nests.rewriting.unroll import has_loops
@@ -195,10 +195,13 @@ def _with_values_in_variables(f: Function, target: Target, done: dict[int, list[
     flattened.run(f)
     reassociate.run(f)
     cancelled.run(f)
+    _add(done, progressions.run(f, target))
+    _add(done, geometric.run(f, target))
     apart_before: set[int] = set()
     _add(done, products_apart.run(f, target, apart_before, as_written))
     _add(done, turned.run(f, target, apart_before))
     _add(done, columns.run(f, target, apart_before))
+    _add(done, tables.run(f, target, apart_before, as_written))
     apart_before |= previous.run(f, target)
     handed_on.run(f)
     _add(done, unswitched.run(f, target, as_written))
@@ -741,10 +744,10 @@ def _apply(
     if kept:
         # (What is in a register must not be in two arrays.)
         asked = [(a, b, False) for a, b, _ in asked]
-    runs = [
-        *written.runs,
-        *(few_iterations.long_enough(nest, written.start, lanes, variables, bool(changes)) if asked or (changes and lanes and lanes[0].depth > 1) else []),
-    ]
+    if asked or (changes and lanes and lanes[0].depth > 1):
+        runs = [*written.runs, *few_iterations.long_enough(nest, written.start, lanes, variables, bool(changes))]
+    else:
+        runs = [*written.runs, *few_iterations.as_far_as_known(nest, lanes)]
     plain = apart.as_written(f, original, written.start, written.end + 1) if asked or runs else []
     copies = few_iterations.copies(nest, lanes) if not changes else {}
     record = nest.record

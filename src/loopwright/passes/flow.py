@@ -6,6 +6,7 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.function import Instr
+from loopwright.passes.memory import State
 
 #: How the walks treat an operation, by code.
 PURE: Final = 0
@@ -77,6 +78,7 @@ class Bracket:
         facts: bools whose value is known until the bracket, or the current branch of it, ends.
         depth: how many brackets are around it; -1 of one that is put around a loop.
         leads: the brackets around it that branches inside lead to the end of, as bits by their depth.
+        memory: of an if, what was known of memory when it was opened; from its ``else`` on what the first branch has left of that.
     """
 
     __slots__ = (
@@ -91,6 +93,7 @@ class Bracket:
         "leads",
         "loop",
         "mark",
+        "memory",
         "moved",
         "noted",
         "otherwise",
@@ -119,3 +122,4 @@ class Bracket:
         self.facts: list[int] = []
         self.depth = depth
         self.leads = 0
+        self.memory: State | None = None

@@ -338,6 +338,18 @@ class _Conversion:
                 return False
         return True
 
+    def merges(self, compare: Instr | None, arms: list[_Arm]) -> bool:
+        """Whether two loaded values are compared, of which the one or the other is taken, and its index moved on: which it is nobody foresees, and the load that comes next takes less than a branch that was guessed wrong."""
+        if compare is None or any(len(arm.values) != 1 for arm in arms):
+            return False
+        loaded = [any(instr.op.effect == ops.READS for instr, _, _ in self.writes.get(a, ())) for a in compare.args]
+        moved = [next(iter(arm.values.items())) for arm in arms]
+        counted = [
+            any(made.dst == value and made.op is ops.ADD and v in made.args and min(made.args) < 0 for made in arm.made)
+            for (v, value), arm in zip(moved, arms, strict=True)
+        ]
+        return all(loaded) and all(counted) and moved[0][0] != moved[1][0]
+
     # --- the conversion -----------------------------------------------------------------------------------
 
     def convert(self, closed: _Open, loops: list[int], assigned: list[set[int]]) -> bool:
@@ -390,7 +402,7 @@ class _Conversion:
             return False
         if self.extreme(compare, arms, loops[-1]) and not (compare is not None and self.seldom(compare, loops)):
             return False
-        if self.through_memory(condition, variables) and not self.overlaps(variables, arms, loops):
+        if self.through_memory(condition, variables) and not self.overlaps(variables, arms, loops) and not self.merges(compare, arms):
             # A core that guesses goes on; a choice waits for the load, turn by turn.
             return False
         line = out[closed.start].line

@@ -15,8 +15,10 @@ from loopwright.ir.function import Function, Instr
 from loopwright.ir.loops import LOOPS
 from loopwright.ir.roles import address_at
 
-__all__ = ["LoopStores", "Memory", "Places", "stores_of_loops"]
+__all__ = ["LoopStores", "Memory", "Places", "State", "stores_of_loops"]
 
+#: What is known of memory: the last stores to each array, at each index, to each group, and the last of other kinds.
+State = tuple[list[int], dict[tuple[int, ...], int], dict[int, int], tuple[int, int, int]]
 #: An index that is a constant in the displacement.
 _NO_INDEX: Final = -(1 << 40)
 #: In a loop inside of all that there are: where a value comes from is not known.
@@ -207,6 +209,29 @@ class Memory:
         self.others = 0
         self.outside = 0
         self.stores = 0
+
+    def state(self) -> State:
+        """What is known now, to come back to."""
+        return self.arrays.copy(), self.indices.copy(), self.groups.copy(), (self.everything, self.others, self.outside)
+
+    def back(self, state: State) -> State:
+        """Back to what was known in front of a branch, for the other one. Returns what the first has left."""
+        left = self.state()
+        self.arrays, self.indices, self.groups = state[0].copy(), state[1].copy(), state[2].copy()
+        self.everything, self.others, self.outside = state[3]
+        return left
+
+    def meet(self, other: State) -> None:
+        """Both branches come together: what either has stored may have been."""
+        arrays, indices, groups, (everything, others, outside) = other
+        self.arrays = [max(a, b) for a, b in zip(self.arrays, arrays, strict=True)]
+        for place, last in indices.items():
+            self.indices[place] = max(last, self.indices.get(place, 0))
+        for group, last in groups.items():
+            self.groups[group] = max(last, self.groups.get(group, 0))
+        self.everything = max(self.everything, everything)
+        self.others = max(self.others, others)
+        self.outside = max(self.outside, outside)
 
     def place(self, instr: Instr, values: list[int]) -> tuple[int, ...] | None:
         """The index of an access, the same for all arrays; None where it cannot be told from the address, or where it is not the only one."""

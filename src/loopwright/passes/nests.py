@@ -160,12 +160,13 @@ def _over_lanes(f: Function) -> bool:
 
 
 def _candidate(f: Function) -> bool:
-    """Whether there is an innermost scalar loop that stores to an array or may add up what is loaded; and no loop over lanes, which has an order of its own.
+    """Whether there is an innermost scalar loop that stores to an array or may add up what is loaded, or, in any order, floats that it makes of its index; and no loop over lanes, which has an order of its own.
 
     (Others gain nothing: it is asked of every function.)
     """
     opened: list[bool] = []  # per open bracket: it is a loop that holds no other, as far as has been seen
     found = loads = False
+    fastmath = f.options.fastmath
     for instr in f.code:
         op = instr.op
         if op.effect == ops.CONTROL:
@@ -181,7 +182,11 @@ def _candidate(f: Function) -> bool:
                 opened.pop()
         elif op is ops.LOAD:
             loads = True
-        elif not found and (op is ops.STORE or (loads and (op.reduction is not None or op is ops.SUB or op in ops.COMPARING))) and True in opened:
+        elif (
+            not found
+            and (op is ops.STORE or ((loads or (fastmath and instr.type.is_float)) and (op.reduction is not None or op is ops.SUB or op in ops.COMPARING)))
+            and True in opened
+        ):
             # (Sums and comparisons of indices are none, but those that are kept.)
             found = (
                 instr.type is not I64 or op in _FOUND or f.variable[instr.dst] or (op in ops.COMPARING and any(a >= 0 and f.variable[a] for a in instr.args))

@@ -543,8 +543,11 @@ class _Forward(Values):
         self.brackets.append(bracket)
         if number < 0:
             self.buffers[-1].append(instr)
-            if self.loops and instr.op is ops.IF:
-                self.loops[-1].doubts += 1
+            if instr.op is ops.IF:
+                if self.loops:
+                    self.loops[-1].doubts += 1
+                if not self._has_elif(instr):
+                    bracket.memory = self.memory.state()
         else:
             self.loops.append(bracket)
             bracket.moved = [0] * len(self.target.orders)
@@ -654,6 +657,8 @@ class _Forward(Values):
             self._unwind(bracket, bracket.branch_mark, reached)
             self._close_scopes(max(bracket.base, len(self.scopes) - 1))
             bracket.otherwise = op is ops.ELSE
+            if bracket.memory is not None:
+                bracket.memory = self.memory.back(bracket.memory)
         elif op is ops.THEN:
             # The condition's own code runs before this branch and all that follow.
             bracket.branch_mark = len(self.log)
@@ -702,6 +707,8 @@ class _Forward(Values):
                 self.removed.add(id(bracket.instr))
             follows = reached or bracket.falls or bracket.targeted
         else:
+            if bracket.memory is not None and bracket.otherwise:
+                self.memory.meet(bracket.memory)
             self._unwind(bracket, bracket.branch_mark, reached)
             self._unwind(bracket, bracket.mark, True)
             for v in bracket.written:

@@ -218,7 +218,7 @@ def _survey(f: Function, target: Target, shapes: Divergence, leaves: list[Leaf],
     regular = True
     accesses: dict[int, int] = {}
     ways: dict[int, tuple[tuple[int, int], ...]] = {}
-    stored: set[int] = set()
+    stored = {leaf.instr.imm for leaf in leaves if leaf.instr.op is ops.STORE}
     crossing: set[int] = set()
     anywhere: list[Leaf] = []
     for leaf in leaves:
@@ -230,15 +230,14 @@ def _survey(f: Function, target: Target, shapes: Divergence, leaves: list[Leaf],
             accesses[instr.imm] = accesses.get(instr.imm, 0) + 1
             indices = instr.args[-len(f.arrays[instr.imm].extents) :]
             kind = lay(shapes, indices)
-            if instr.op is ops.STORE:
-                stored.add(instr.imm)
             if kind != SAME and kind != ANYWHERE:
                 way = tuple([(step.times, step.of) if step is not None else (0, NONE) for step in map(shapes.step, indices)])
                 if ways.setdefault(instr.imm, way) != way:
                     crossing.add(instr.imm)
             array = f.arrays[instr.imm]
-            # (Of a constant table nothing is read in lanes that are off, or all is there.)
-            regular = regular and (kind in (SAME, ALONG) or (kind == ANYWHERE and bool(array.data) and array.element.bits >= target.masked_bits))
+            # (Of a table nothing is read in lanes that are off, or all is there.)
+            table = kind == ANYWHERE and bool(array.size) and instr.imm not in stored
+            regular = regular and (kind in (SAME, ALONG) or (table and array.element.bits >= target.masked_bits))
             if kind == ANYWHERE and instr.op is ops.STORE:
                 anywhere.append(leaf)
     loop = root.opener.loop

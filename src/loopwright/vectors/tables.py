@@ -1,4 +1,4 @@
-"""Constant arrays looked up by lanes: their elements in a few vectors, of which bytes or lanes are chosen by number, and choices between these.
+"""Constant arrays, and local ones that a loop does not change, looked up by lanes: their elements in a few vectors, of which bytes or lanes are chosen by number, and choices between these.
 
 A vector has room for 16 bytes (in each 128 bits the same) or, where the machine moves lanes across a whole vector, for as many elements as it has lanes. Of larger
 tables each such part is looked up by the lower bits of the index, and the upper ones say which was meant, a bit at a time. (W. Mula and D. Lemire, "Faster Base64 Encoding and Decoding Using
@@ -27,15 +27,24 @@ Asked = Callable[[Op, Type, Type], bool]
 
 
 def parts(array: Array, lanes: int, has: Asked) -> tuple[Op, int]:
-    """How a constant array is looked up by so many lanes: the operation, and how many elements it chooses from; 0 where loads are to do it."""
+    """How an array is looked up by so many lanes: the operation, and how many elements it chooses from; 0 where loads are to do it.
+
+    Args:
+        array: a constant one, or one that is not stored to in the loop.
+        lanes: how many lanes look up.
+        has: asked what the machine has.
+    """
     element = array.element
-    if len(array.extents) != 1 or element is BOOL:
+    if len(array.extents) != 1 or element is BOOL or not array.size:
         return ops.LOOKUP_BYTES, 0
     full = vector_of(element, lanes)
     count = array.size // element.size
     most = MOST_PARTS[element.bits]
-    if element.bits > 8 and full.size > 16 and count <= most * lanes and has(ops.LOOKUP_LANES, full, vector_of(UNSIGNED[element.bits], lanes)):
+    whole = bool(array.data) or count % lanes == 0
+    if whole and full.size > 16 and count <= most * lanes and has(ops.LOOKUP_LANES, full, vector_of(UNSIGNED[element.bits], lanes)):
         return ops.LOOKUP_LANES, lanes
+    if not array.data:
+        return ops.LOOKUP_BYTES, 0
     held = 16 // element.size
     size = max(full.size, 16)
     if count <= most * held and has(ops.LOOKUP_BYTES, vector_of(U8, full.size), vector_of(U8, size)):
@@ -48,7 +57,7 @@ class _Lookup:
 
     Attributes:
         op: LOOKUP_BYTES or LOOKUP_LANES.
-        array: the number of the constant array with the parts.
+        array: the number of the array with the parts.
         table, result, full: the types of a part, of what is found there, and of indices.
         within: the indices within parts: of all, or of those with an even number and those with an odd one.
         conditions: by bit of a part's number, the lanes where that is 0.
@@ -79,10 +88,11 @@ class Tables(Totals):
         self.has = has
         self.spread: dict[tuple[int, int], int] = {}
         self.made: list[Instr] = []
+        self.stored = {leaf.instr.imm for leaf in shapes.leaves if leaf.instr.op is ops.STORE}
 
     def load_lanes(self, instr: Instr, kind: int, indices: list[int]) -> int:
         array = self.f.arrays[instr.imm]
-        if kind == ANYWHERE and array.data:
+        if kind == ANYWHERE and array.size and instr.imm not in self.stored:
             op, held = parts(array, self.lanes, self.has)
             if held:
                 return self.looked_up(instr, array, op, held, indices[0])
@@ -120,8 +130,10 @@ class Tables(Totals):
     def bytes_within(self, op: Op, element: Type, held: int, numbers: int, full: Type) -> int:
         """Indices within a part, of lanes or of each of their bytes."""
         f = self.f
+        if op is ops.LOOKUP_LANES:
+            return numbers
         within = self.define(ops.AND, full, [numbers, f.const(full, held - 1)], full)
-        if op is ops.LOOKUP_BYTES and element.bits > 8:
+        if element.bits > 8:
             # The number of its first byte in each byte of a lane, and 0, 1, 2, … more.
             ones = sum([1 << 8 * n for n in range(element.size)])
             steps = sum([n << 8 * n for n in range(element.size)])
@@ -152,7 +164,9 @@ class Tables(Totals):
         return self.define(lookup.op, lookup.result, [loaded, within], lookup.result, lookup.table)
 
     def spread_out(self, number: int, array: Array, held: int, table: Type) -> int:
-        """The number of a constant array in which each part of a table fills a vector."""
+        """The number of an array in which each part of a table fills a vector."""
+        if not array.data:
+            return number
         key = number, table.size
         known = self.spread.get(key)
         if known is None:

@@ -71,6 +71,8 @@ FEW: Final = 2
 SHORTEST: Final = 16
 #: With fewer instructions before and behind it is not looked at.
 LEAST: Final = 6
+#: What takes so many instructions at most is computed again where it is read, if that is possible.
+MOST_AGAIN: Final = 4
 #: So many values are kept for each row at most.
 MOST_KEPT: Final = 6
 
@@ -243,8 +245,13 @@ class _Cut:
         f, loop = self.f, self.loop
         own = set(self.own)
         totals = {scalar.variable for scalar in variables if scalar.loop is loop and any_order(f, scalar)}
-        inside = {k for unit in units for k in range(unit.start, unit.end)}
+        stored = {access.array for access in self.nest.accesses if access.store}
+        # (What no part stores is loaded where it is read, which takes no more than what is kept for that.)
+        inside = {
+            k for unit in units for k in range(unit.start, unit.end) if unit.end - unit.start > 1 or f.code[k].op is not ops.LOAD or f.code[k].imm in stored
+        }
         changed = {instr.dst for instr in f.code[loop.head + 1 : loop.end] if instr.dst >= 0 and f.variable[instr.dst]}
+        takes: dict[int, int] = {}  # how many instructions, as often as they are read
         made: dict[int, int] = {}  # what is not computed again -> the part that it is made in first
         kept: set[int] = set()
         mentioned: dict[int, int] = {}
@@ -258,7 +265,8 @@ class _Cut:
             kept.update(a for a in instr.args if made.get(a, number) < number)
             if instr.dst < 0:
                 continue
-            if k not in inside and not any(a in made or a in changed for a in instr.args):
+            takes[instr.dst] = 1 + sum([takes.get(a, 0) for a in instr.args])
+            if k not in inside and not any(a in made or a in changed for a in instr.args) and takes[instr.dst] <= MOST_AGAIN and not takes_long(instr):
                 self.again.add(k)
             elif instr.dst not in totals:
                 made.setdefault(instr.dst, number)
@@ -306,7 +314,7 @@ class _Cut:
         i = code.begin(low, high, 1, f.names[f.code[loop.head].dst])
         at = code.op(ops.SUB, i, first)
         start, end = self.starts[number], self.starts[number + 1]
-        body = [f.code[k] for k in range(loop.head + 1, end) if k >= start or k in self.again]
+        body = self.body(start, end)
         read = {a for instr in body for a in instr.args}
         written = {instr.dst for instr in body}
         rename = {f.code[loop.head].dst: i}
@@ -327,6 +335,17 @@ class _Cut:
             if r in written:
                 out.append(Instr(ops.STORE, f.types[r], NONE, [rename.get(r, r), at], f.arrays.index(array), loop.line))
         code.end()
+
+    def body(self, start: int, end: int) -> list[Instr]:
+        """What one part does, with what it computes for itself of what it reads."""
+        body: list[Instr] = []
+        read: set[int] = set()
+        for k in range(end - 1, self.loop.head, -1):
+            instr = self.f.code[k]
+            if instr.dst in read if k in self.again else k >= start:
+                body.append(instr)
+                read.update(instr.args)
+        return body[::-1]
 
     def rewrite(self, written: set[int]) -> int:
         """Cut the loop. Returns the index of the outermost loop of what was made."""

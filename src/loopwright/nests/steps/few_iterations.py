@@ -11,9 +11,11 @@ are, it is asked in front of each row, beside which the loop stands as written::
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from loopwright.ir import ops
+from loopwright.ir.affine import Form
 from loopwright.ir.brackets import match
 from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.ops import Op
@@ -23,7 +25,7 @@ from loopwright.nests.rewriting.unroll import clone, has_loops
 from loopwright.nests.steps.lanes import found_anew
 from loopwright.types import BOOL, I64, VOID
 
-__all__ = ["FEWEST_EACH", "choose", "copies", "long_enough"]
+__all__ = ["FEWEST_EACH", "as_far_as_known", "choose", "copies", "long_enough"]
 
 #: Innermost loops of fewer iterations, of so many instructions at most, are quicker one by one than as a part of a vector; with more for each sum but one, and for further loops with sums.
 FEWEST_LANES: Final = 4
@@ -57,7 +59,40 @@ def long_enough(nest: Nest, start: int, lanes: list[NestLoop], variables: list[S
             hi = f.code[outer.head].args[1]
         if lo < 0 and hi >= 0 and hi not in inside:
             found.append((ops.GE, hi, f.const(I64, int(f.const_values[~lo]) + least)))
+    return [*found, *as_far_as_known(nest, lanes)]
+
+
+def as_far_as_known(nest: Nest, lanes: list[NestLoop]) -> list[tuple[Op, int, int]]:
+    """What has to hold for loops over lanes whose lengths change, but not beyond what is known in front of the nest, to be long enough: rows of a band."""
+    f = nest.f
+    found: list[tuple[Op, int, int]] = []
+    for loop in lanes:
+        body = f.code[loop.head + 1 : loop.end]
+        if len(loop.last) < 2 or len(body) > MOST_SHORT or has_loops(body):
+            continue
+        low = _least(nest, loop.first)
+        for form in loop.last if low is not None else ():
+            ((value, coefficient),) = form.terms.items() if len(form.terms) == 1 else ((NONE, 0),)
+            register = nest.forms.registers[value] if coefficient == 1 and value not in nest.indices else NONE
+            run = ops.GE, register, f.const(I64, FEWEST_EACH + (low or 0) - form.constant)
+            if register >= 0 and nest.ahead(register) and run not in found:
+                found.append(run)
     return found
+
+
+def _least(nest: Nest, forms: Sequence[Form]) -> int | None:
+    """The number that a loop begins with at least, if the loops around begin with numbers."""
+    for form in forms:
+        total = form.constant
+        for value, coefficient in form.terms.items():
+            around = nest.indices.get(value)
+            least = _least(nest, around.first) if around is not None and coefficient > 0 and around.step > 0 else None
+            if least is None:
+                break
+            total += coefficient * least
+        else:
+            return total
+    return None
 
 
 def copies(nest: Nest, lanes: list[NestLoop]) -> dict[int, list[Instr]]:

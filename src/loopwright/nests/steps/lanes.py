@@ -55,6 +55,8 @@ _BRANCHES: Final = frozenset((ops.BR, ops.BR_IF))
 #: More elements that are looked up under masks, on machines on which that takes long, have to have so many operations each to be worth it.
 FEW_LOOK_UPS: Final = 4
 MOST_PER_LOOK_UP: Final = 8
+#: Narrow elements that are looked up by indices of 64 bits, each of which is taken out of a vector, have to have so many operations each (measured on Sapphire Rapids: with one 0.6 to 0.7 of the speed of scalars, with four 1.05).
+LEAST_PER_NARROW: Final = 5
 #: Groups of more elements, under masks, have to have so many operations for each; loops inside count as so many turns.
 FEW_APART: Final = 4
 MOST_PER_ELEMENT: Final = 8
@@ -357,6 +359,7 @@ class _Body:
         "strided",
         "summed",
         "sums",
+        "tables",
         "target",
         "wide",
         "width",
@@ -379,6 +382,8 @@ class _Body:
         self.least = 0
         self.rows: dict[int, int] = {}
         self.crossing = False
+        stored = {access.array for access in nest.accesses if access.store and loop.head < access.position < loop.end}
+        self.tables = {number for number, array in enumerate(nest.f.arrays) if array.size and number not in stored}
 
     def seldom(self, position: int) -> bool:
         """Whether what is accessed at a place is accessed once for all of an inner loop."""
@@ -409,16 +414,20 @@ class _Body:
         branched = 0
         common = 0  # instructions that all lanes run
         skipped = 0  # where the long arm ends that is passed over where no lane needs it
-        found_anywhere = found_under_masks = operations = divisions = 0
+        found_anywhere = found_under_masks = narrow_anywhere = operations = divisions = 0
+        loaded: list[int] = []  # what the last load of an index, of 64 bits, has given
         for k in range(self.loop.head + 1, self.loop.end):
             instr = code[k]
             op = instr.op
             varying = op.effect == ops.PURE and op is not ops.COPY and self._of(instr.dst) == _VARYING
+            if op is ops.LOAD and instr.type is I64:
+                loaded = [instr.dst]
             operations += varying
             divisions += varying and (op in ops.DIVISIONS or op is ops.SQRT)
-            anywhere = op is ops.LOAD and _VARYING in map(self._of, instr.args) and not f.arrays[instr.imm].data
+            anywhere = op is ops.LOAD and _VARYING in map(self._of, instr.args) and not self._in_table(instr)
             found_anywhere += anywhere
             found_under_masks += depth > 0 and anywhere
+            narrow_anywhere += anywhere and instr.type.bits < 32 and instr.args[-1] not in self.indices and instr.args != loaded
             branched += depth > 0 and k > skipped
             common += depth == 0
             if op.effect == ops.CONTROL:
@@ -444,6 +453,8 @@ class _Body:
         if self.strided and not self._in_order(operations + DIVIDED * divisions, found_anywhere):
             return False
         if found_under_masks > FEW_LOOK_UPS and self.target.slow_gathers and operations < MOST_PER_LOOK_UP * found_under_masks:
+            return False
+        if operations < LEAST_PER_NARROW * narrow_anywhere:
             return False
         return branched <= max(MOST_BRANCHED, BRANCHED_PER_LANE * self.lanes, common * self.lanes // 2)
 
@@ -472,13 +483,22 @@ class _Body:
         return gains(self.target, op, vector_of(instr.type, self.lanes), vector_of(instr.source, self.lanes))
 
     def _looks_up(self) -> bool:
-        """Whether an element is looked up that is in no constant table."""
+        """Whether an element is looked up that is in no table which vectors hold."""
         f = self.nest.f
         for k in range(self.loop.head + 1, self.loop.end):
             instr = f.code[k]
-            if instr.op is ops.LOAD and _VARYING in map(self._of, instr.args) and not f.arrays[instr.imm].data:
+            if instr.op is ops.LOAD and _VARYING in map(self._of, instr.args) and not self._in_table(instr):
                 return True
         return False
+
+    def _in_table(self, load: Instr) -> bool:
+        """Whether a load is from a table that vectors hold, or a constant one, which is as quick to look up as others."""
+        array = self.nest.f.arrays[load.imm]
+        return bool(array.data) or (load.imm in self.tables and self._held(load))
+
+    def _held(self, load: Instr) -> bool:
+        """Whether vectors hold the table that a load is from."""
+        return load.imm in self.tables and parts(self.nest.f.arrays[load.imm], self.lanes, asking(self.target))[1] > 0
 
     def _bounded(self) -> bool:
         """Whether the bounds of the loop are not found anew in each iteration of the one around: such rows, of sparse matrices, are mostly too short for lanes to gain anything."""
@@ -607,7 +627,7 @@ class _Body:
                 continue
             if instr.op is ops.LOAD or instr.op is ops.STORE:
                 found = max(found, room_for(self._apart(instr), f.arrays[instr.imm].element.bits, self.target))
-            if instr.op is ops.LOAD and (f.arrays[instr.imm].data or instr.args[-1] in self.indices):
+            if instr.op is ops.LOAD and (instr.imm in self.tables or instr.args[-1] in self.indices):
                 found = max(found, instr.type.bits)
                 continue
             if instr.op is ops.STORE:
@@ -638,12 +658,7 @@ class _Body:
         places = instr.args[1:] if store else instr.args
         shapes = [self._of(a) for a in places]
         type_ = vector_of(instr.type, self.lanes)
-        if (
-            shapes[-1] == _VARYING
-            and self.nest.f.arrays[instr.imm].data
-            and not store
-            and parts(self.nest.f.arrays[instr.imm], self.lanes, asking(self.target))[1] > 0
-        ):
+        if shapes[-1] == _VARYING and not store and self._held(instr):
             return True
         if _VARYING in shapes and not store:
             narrow = NONE if any(shapes[:-1]) else places[-1]
