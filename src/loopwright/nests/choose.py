@@ -27,7 +27,7 @@ from loopwright.nests.elements.hoisted import hoist
 from loopwright.nests.elements.repeated import once, share, store_once
 from loopwright.nests.idioms import last_set
 from loopwright.nests.idioms.extremes import searches
-from loopwright.nests.recurrences import geometric, handed_on, previous, progressions, reassociate
+from loopwright.nests.recurrences import from_tables, handed_on, previous, progressions, reassociate
 from loopwright.nests.reordering import columns, diagonals, longest_inside, tables, turned
 from loopwright.nests.reordering.triangular import by_rows
 from loopwright.nests.rewriting import apart, values
@@ -196,7 +196,7 @@ def _with_values_in_variables(f: Function, target: Target, done: dict[int, list[
     reassociate.run(f)
     cancelled.run(f)
     _add(done, progressions.run(f, target))
-    _add(done, geometric.run(f, target))
+    _add(done, from_tables.run(f, target))
     apart_before: set[int] = set()
     _add(done, products_apart.run(f, target, apart_before, as_written))
     _add(done, turned.run(f, target, apart_before))

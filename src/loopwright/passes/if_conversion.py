@@ -385,8 +385,9 @@ class _Conversion:
             and not arms[1].values
             and arms[0].store is None
             and arms[1].store is None
+            and self.join(closed, variables[0], arms[0])
         ):
-            return self.join(closed, variables[0], arms[0])
+            return True
         if condition in variables:
             return False
         before = out[closed.start - 1] if closed.start else None
