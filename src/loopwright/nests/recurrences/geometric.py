@@ -25,7 +25,7 @@ def possible(f: Function) -> bool:
     depth = 0
     for instr in f.code if f.options.fastmath else ():
         depth += int(instr.op.opens) - int(instr.op.closes)
-        if depth and instr.dst >= 0 and f.variable[instr.dst] and instr.type in (F32, F64) and instr.op in (*_UPDATES, ops.COPY):
+        if depth and instr.dst >= 0 and f.variable[instr.dst] and instr.type in (F32, F64) and (instr.op in _UPDATES or instr.op is ops.COPY):
             return True
     return False
 
