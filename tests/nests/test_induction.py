@@ -67,6 +67,23 @@ LOOPS = {
         "    k = 0\n    for i in range(n // 4):\n        for j in range(4):\n            a[4 * k + j] = b[j] + f32(k)\n        k += 1\n    c[0] = k\n",
         1,
     ),
+    "as often as an extent says": (
+        "    k = -1\n    for i in range(2):\n        for j in range(n):\n            k += 1\n            a[k] = b[j] + f32(i)\n    c[0] = k\n",
+        2,
+    ),
+    "as often as a bound says": (
+        "    k = 3\n    for i in range(2):\n        for j in range(2, n - 3):\n            a[k] = b[j] + f32(i)\n            k += 1\n        k += 2\n    c[0] = k\n",
+        2,
+    ),
+    "in three loops": (
+        "    k = 0\n    for i in range(2):\n        for m in range(n // 4):\n            for j in range(3):\n                a[k] = b[j] + f32(i + m)\n                k += 1\n    c[0] = k\n",
+        3,
+    ),
+    "twice in an iteration": (
+        "    k = 0\n    for i in range(n // 8):\n        for j in range(n // 8):\n            a[k & 31] = b[j]\n            k += 1\n        for j in range(n // 4):\n            a[k & 31] = b[j]\n            k += 2\n    c[0] = k\n",
+        3,
+    ),
+    "by what changes": ("    k = 0\n    for i in range(n // 8):\n        m = i * 2\n        a[k] = b[i]\n        k += m\n    c[0] = k\n", 0),
     "narrow": ("    k = i32(2147483600)\n    for i in range(n):\n        a[i] = b[i] + f32(k)\n        k += 1000000\n    c[0] = i64(k)\n", 1),
     "written otherwise": ("    k = 0\n    for i in range(n):\n        a[k] = b[i]\n        k += 1\n        if k > 20:\n            k = 0\n    c[0] = k\n", 0),
     "left early": ("    k = 0\n    for i in range(n):\n        if b[i] > 97:\n            break\n        k += 1\n        a[k] = b[i]\n    c[0] = k\n", 0),
