@@ -63,7 +63,7 @@ ROWS = {
             for j in range(i):
                 y[i * n + j] = x[i * n + j] - x[j * n + i]
         """,
-        "",
+        "lanes(j)",
     ),
     "three dimensions": (
         """

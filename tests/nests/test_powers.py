@@ -187,5 +187,4 @@ def test_what_begins_with_a_number_of_python_s_is_no_other(start: str, read: str
             s = (s * 1103515245 + 12345) & 2147483647
             right.append(eval(read, {"s": s}))
         assert got.tolist() == right
-    text = made.compile(np.zeros(9, np.int64), target="x86-64-v4").ir("nests")
-    assert str(1103515245**4 % 2**64) in text or str(1103515245**4 % 2**64 - 2**64) in text
+    assert "s from tables" in str(made.compile(np.zeros(9, np.int64), target="x86-64-v4").nests())

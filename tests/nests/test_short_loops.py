@@ -172,7 +172,7 @@ def nest(t, w):
     for i in range(w.shape[0]):
         x = w[i, 1]
         y = w[i, 2]
-        z = (x - y) * 3 + y
+        z = (x - y) * 3 - last
         if y * x == 6 and x < x + y:
             last = z
     t[1] = last

@@ -28,7 +28,7 @@ from loopwright.nests.elements.repeated import once, share, store_once
 from loopwright.nests.idioms import last_set
 from loopwright.nests.idioms.extremes import searches
 from loopwright.nests.recurrences import from_tables, handed_on, previous, progressions, reassociate
-from loopwright.nests.reordering import columns, diagonals, longest_inside, tables, turned
+from loopwright.nests.reordering import columns, diagonals, longest_inside, tables, transposed, turned
 from loopwright.nests.reordering.triangular import by_rows
 from loopwright.nests.rewriting import apart, values
 from loopwright.nests.rewriting.unroll import has_loops
@@ -202,6 +202,7 @@ def _with_values_in_variables(f: Function, target: Target, done: dict[int, list[
     _add(done, turned.run(f, target, apart_before))
     _add(done, columns.run(f, target, apart_before))
     _add(done, tables.run(f, target, apart_before, as_written))
+    _add(done, transposed.run(f, target, as_written))
     apart_before |= previous.run(f, target)
     handed_on.run(f)
     _add(done, unswitched.run(f, target, as_written))
@@ -783,9 +784,9 @@ def _columns(nest: Nest, target: Target, found: list[Dependence], variables: lis
 
 
 def _along_columns(nest: Nest, target: Target, variables: list[Scalar]) -> list[NestLoop]:
-    """The innermost loops with totals along which up to half of the loads are down a column."""
+    """The innermost loops along which up to half of the loads are down a column; those with totals, unless a machine is quick at that."""
     summing = {scalar.loop.number for scalar in variables if scalar.kind == REDUCTION}
-    innermost = [loop for loop in innermost_loops(nest) if loop.number in summing]
+    innermost = [loop for loop in innermost_loops(nest) if loop.number in summing or not target.slow_gathers]
     return [loop for loop in adjacent(nest, variables, target, True) if loop in innermost] if innermost else []
 
 

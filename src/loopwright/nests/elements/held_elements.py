@@ -9,7 +9,7 @@
 
 Records that are changed in place, and what compares and exchanges elements of a row, have lanes so: the elements of several rows are dealt out, and stored again, whether they have changed or not. (Scalar replacement under
 conditions: S. Carr and K. Kennedy, "Scalar replacement in the presence of conditional control flow", Software: Practice and Experience 24(1), 1994.) Each element has to be accessed in every iteration, so that it is
-there; loops that have no lanes so, or have them anyway, stay as they are.
+there; loops that have no lanes so, or have them anyway, stay as they are, but for what is loaded again after it has been stored under a condition, which lanes would wait for.
 """
 
 from __future__ import annotations
@@ -57,11 +57,13 @@ def run(f: Function, found: list[Nest], target: Target, written: set[int]) -> di
         for loop in nest.loops:
             if loop.step != 1 or any(other.parent is loop for other in nest.loops) or not plain(f, loop):
                 continue
-            held = [elements for elements in arrays(nest, loop) if _worth(f, loop, elements)]
+            accessed = arrays(nest, loop)
+            again = [elements for elements in accessed if _loaded_again(loop, elements)]
+            held = [elements for elements in accessed if elements in again or _worth(f, loop, elements)]
             if not held or too_many(nest, True):
                 continue
             # (Elements in turn are better dealt out once than accessed under each condition's mask.)
-            if all(_along(nest, loop, elements) for elements in held) and in_lanes(f, loop.head, loop.end, target):
+            if not again and all(_along(nest, loop, elements) for elements in held) and in_lanes(f, loop.head, loop.end, target):
                 continue
             body = rewritten(f, loop, held)
             if body is None:
@@ -119,6 +121,21 @@ def _worth(f: Function, loop: NestLoop, elements: Elements) -> bool:
             return False
         conditional = conditional or any(under(loop, access) for access in accesses)
     return conditional
+
+
+def _loaded_again(loop: NestLoop, elements: Elements) -> bool:
+    """Whether an element is stored under a condition and loaded where that need not have been, and accessed in every iteration: a load would wait until what a mask has stored is in the cache."""
+    if len(elements) > MOST:
+        return False
+    again = False
+    for accesses in elements.values():
+        if all(under(loop, access) for access in accesses):
+            return False
+        stores = [access for access in accesses if access.store and under(loop, access)]
+        again = again or any(
+            not load.store and load.position > store.position and load.arms[: len(store.arms)] != store.arms for store in stores for load in accesses
+        )
+    return again
 
 
 def _along(nest: Nest, loop: NestLoop, elements: Elements) -> bool:
