@@ -154,7 +154,13 @@ def searched_under_a_condition(x: lw.Array[lw.f16], z: lw.Array[lw.f16], y: lw.A
     for i in lw.range(n):
         least = 0
         for j in lw.range(1, n):
-            v = lw.i8(-5) - (lw.i8(-32) if low else lw.i8(76)) % lw.i8(n)  # noqa: F841 (what is computed for nothing is not in the way)
+            v = lw.i8(-5) - (lw.i8(-32) if low else lw.i8(76)) % lw.i8(n) + lw.i8(j)
+            # (Much comes before what stays in order; what is computed for nothing is not in the way.)
+            v = (v * v + lw.i8(1)) ^ (v * lw.i8(7) - lw.i8(9)) ^ (v & lw.i8(31)) ^ (v | lw.i8(64))
+            v = (v * v + lw.i8(2)) ^ (v * lw.i8(5) - lw.i8(8)) ^ (v & lw.i8(15)) ^ (v | lw.i8(32))
+            v = (v * v + lw.i8(3)) ^ (v * lw.i8(3) - lw.i8(7)) ^ (v & lw.i8(7)) ^ (v | lw.i8(16))
+            v = (v * v + lw.i8(4)) ^ (v * lw.i8(9) - lw.i8(6)) ^ (v & lw.i8(3)) ^ (v | lw.i8(8))
+            v = (v * v + lw.i8(5)) ^ (v * lw.i8(2) - lw.i8(5)) ^ (v & lw.i8(1)) ^ (v | lw.i8(4))
             if z[j] < z[least]:
                 least = j
         if n > 0:

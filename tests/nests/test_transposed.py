@@ -132,3 +132,31 @@ def test_which_are(kernel: Any, is_done: bool, target: str) -> None:
     code = kernel.compile(*given_for(kernel, 9, 9, np.float32), target=target)
     assert ("to go down one array and along another" in str(code.nests())) is is_done
     assert ("unpckhdq" in code.asm() or "unpckhps" in code.asm()) is is_done
+
+
+@lw.kernel
+def rotated(a: lw.Array, c: lw.Array) -> None:
+    """Two neighbouring columns, wherever they are: squares from a register on."""
+    for i in range(1, a.shape[1]):
+        h = a[0, i] - c[i]
+        for k in range(a.shape[0]):
+            x = a[k, i - 1]
+            y = a[k, i]
+            a[k, i - 1] = x * h + y
+            a[k, i] = y - x
+
+
+@pytest.mark.parametrize("runner", runners(lambda runner: bool(runner.target.vector_bits)))
+def test_columns_from_a_register_on(runner: Runner) -> None:
+    for n, m in ((2, 3), (1, 1), (9, 2), (16, 5), (35, 9)):
+        r = np.random.default_rng(n)
+        given = [r.integers(-3, 4, (n, m)), r.integers(-3, 4, m)]
+        wanted = as_python(rotated, given)
+        runner.leaves(runner.compiled(rotated, *given), given, wanted)
+    floats = [r.random((35, 9)), r.random(9)]
+    wanted = as_python(rotated, floats)
+    for at_end in (False, True):
+        passed = [guarded(a, at_end) for a in floats]
+        rotated(*passed)
+        np.testing.assert_allclose(passed[0], wanted[0], rtol=1e-10)
+    assert "lanes(k)" in str(rotated.compile(*floats, target="x86-64-v4").nests())

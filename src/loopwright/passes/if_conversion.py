@@ -29,6 +29,8 @@ from loopwright.types import BOOL, I64, VOID, Type, limits
 #: Both arms together may have so many operations, and give so many variables a value.
 _MOST: Final = 6
 _VARIABLES: Final = 3
+#: So many instructions of a turn are much.
+_MUCH: Final = 12
 #: Chains of ``elif`` with so many tests, in so many instructions, are looked at.
 _TESTS: Final = 3
 _LONGEST: Final = 24
@@ -291,6 +293,25 @@ class _Conversion:
         # (What is the least of a vector is that of many turns.)
         return bool(makers) and all(instr.op.effect == ops.PURE and not any(self.f.type_of(a).lanes for a in instr.args) for instr in makers)
 
+    def begins_anew(self, variables: list[int], start: int, loops: list[int]) -> bool:
+        """Whether a search for an extreme begins anew with each turn of a loop around, and computes much for each of its own turns, such as a distance: of the few best so far that it finds each is guessed wrong, and a choice is done
+        while the next turn computes."""
+        around = set(loops[:-1])
+        if not any(loop in around for v in variables for _, _, loop in self.writes.get(v, ())):
+            return False
+        depth = 0
+        for count, instr in enumerate(reversed(self.out[:start])):
+            op = instr.op
+            if op is ops.END:
+                depth += 1
+            elif op.opens and not op.closes:
+                if IS_LOOP[op.code] and depth:
+                    return True
+                depth -= 1
+                if depth < 0:
+                    return IS_LOOP[op.code] and count >= _MUCH
+        return False
+
     def hangs(self, r: int, indices: set[int], seen: set[int]) -> bool:
         """Whether a value is computed from one of some indices of loops."""
         open_ = [r]
@@ -401,7 +422,9 @@ class _Conversion:
             compare = None
         if compare is None and not all(self.target.chooses_by(I64, type_) for type_ in chosen):
             return False
-        if self.extreme(compare, arms, loops[-1]) and not (compare is not None and self.seldom(compare, loops)):
+        if self.extreme(compare, arms, loops[-1]) and not (
+            compare is not None and (self.seldom(compare, loops) or self.begins_anew(variables, closed.start, loops))
+        ):
             return False
         if self.through_memory(condition, variables) and not self.overlaps(variables, arms, loops) and not self.merges(compare, arms):
             # A core that guesses goes on; a choice waits for the load, turn by turn.

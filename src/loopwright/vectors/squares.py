@@ -63,7 +63,7 @@ def to_load(wanted: list[int], last: int, count: int, beyond: bool) -> dict[int,
         By the first element of each square those of it that are wanted. Elements that are too few for one are in none.
     """
     found: dict[int, list[int]] = {}
-    done = -1
+    done = wanted[0] - 1
     for element in wanted:
         if element <= done:
             continue

@@ -204,7 +204,7 @@ def _latency(instr: Instr) -> int:
 def _step(f: Function, body: list[Instr], arrivals: _Arrivals) -> bool:
     """Rewrite one sum or product of a body, so that its result is there earlier. False where there is none.
 
-    A sum in which what is waited for goes through two additions is taken apart, ``(p + d) + c`` as ``p + (d + c)``; and ``p * (1 - d)`` becomes ``p - p * d``, ``c * (p + d)``
+    A sum, or a product, in which what is waited for goes through two of them is taken apart, ``(p + d) + c`` as ``p + (d + c)``; and ``p * (1 - d)`` becomes ``p - p * d``, ``c * (p + d)``
     ``c * p + c * d``, one operation behind what is waited for where it can be contracted.
     """
     made: dict[int, int] = {}
@@ -213,7 +213,7 @@ def _step(f: Function, body: list[Instr], arrivals: _Arrivals) -> bool:
             made.clear()
         if instr.dst < 0 or not _exact(f, instr.type):
             continue
-        if instr.op in _EXTREMES:
+        if instr.op in _EXTREMES or instr.op is ops.MUL:
             for place in (0, 1):
                 at = made.get(instr.args[place], -1)
                 if at >= 0 and body[at].op is instr.op and body[at].type is instr.type and _apart(f, body, at, k, place, arrivals):
@@ -223,12 +223,12 @@ def _step(f: Function, body: list[Instr], arrivals: _Arrivals) -> bool:
                 at = made.get(instr.args[place], -1)
                 if at >= 0 and body[at].op in _SUMS and _apart(f, body, at, k, place, arrivals):
                     return True
-        elif instr.op is ops.MUL and instr.type.is_float and f.options.contract:
+        if instr.op is ops.MUL and instr.type.is_float and f.options.contract:
             for place in (0, 1):
                 at = made.get(instr.args[place], -1)
                 if at >= 0 and body[at].op in _SUMS and not f.variable[body[at].dst] and _distributed(f, body, at, k, place, arrivals):
                     return True
-        if instr.op in _SUMS or instr.op in _EXTREMES:
+        if instr.op in _SUMS or instr.op in _EXTREMES or instr.op is ops.MUL:
             made[instr.dst] = k
         elif f.variable[instr.dst]:
             made.pop(instr.dst, None)
@@ -236,7 +236,7 @@ def _step(f: Function, body: list[Instr], arrivals: _Arrivals) -> bool:
 
 
 def _apart(f: Function, body: list[Instr], at: int, k: int, place: int, arrivals: _Arrivals) -> bool:
-    """Rewrite the sum or extreme at ``k``, one of whose operands is that at ``at``, in which one operand is waited for longest; False where that is not so."""
+    """Rewrite the sum, product or extreme at ``k``, one of whose operands is that at ``at``, in which one operand is waited for longest; False where that is not so."""
     first, second = body[at], body[k]
     other = second.args[1 - place]
     p, d = first.args
@@ -256,7 +256,7 @@ def _apart(f: Function, body: list[Instr], at: int, k: int, place: int, arrivals
         return False
     made = f.register(second.type, "")
     op, terms = first.op, [d, other]
-    if first.op in _EXTREMES:
+    if first.op in _EXTREMES or first.op is ops.MUL:
         inside, outside = first.op, [p, made]
     elif exchanged and first.op is ops.SUB:
         # (d - p) + c = (d + c) - p, (d - p) - c = (d - c) - p

@@ -39,7 +39,7 @@ from loopwright.nests.analysis.dependence import Dependence, dependences, too_ma
 from loopwright.nests.analysis.graph import graph_of, recurrence_bound
 from loopwright.nests.analysis.nest import Nest, NestLoop
 from loopwright.nests.analysis.scalars import HANDED, PRIVATE, Scalar, any_order, scalars
-from loopwright.nests.branches.conversion import LONG, takes_long
+from loopwright.nests.branches.conversion import takes_long
 from loopwright.nests.idioms.counting import takes_lanes
 from loopwright.nests.rewriting.code import Code
 from loopwright.nests.rewriting.unroll import clone, read_once
@@ -54,7 +54,7 @@ __all__ = ["run"]
 
 #: Rows of a block.
 ROWS: Final = 64
-#: What is done before something is looked up is worth lanes of its own from so many instructions on, or where there is a division or a root.
+#: What is done before something is looked up is worth lanes of its own from so many instructions on.
 MUCH: Final = 40
 #: Otherwise it is, with what is done behind, if no more than this of the time is left that an iteration takes; so many instructions are begun in a cycle.
 LEFT: Final = 0.85
@@ -63,8 +63,11 @@ BEGUN: Final = 4
 COUNTED: Final = 2
 FOUND: Final = 2
 BEGINS: Final = 0.15
-#: What takes several instructions where it is done with one number, and how many; divisions are by constants.
-_SEVERAL: Final = {**dict.fromkeys((ops.MIN, ops.MAX, ops.SELECT, ops.ABS, ops.ABS_DIFF), 2), **dict.fromkeys(LONG, 6)}
+#: Cycles that the unit which divides is taken up by an operation on one number, and on one of a vector's.
+ALONE: Final = 4
+IN_LANES: Final = 2
+#: What takes several instructions where it is done with one number, and how many.
+_SEVERAL: Final = dict.fromkeys((ops.MIN, ops.MAX, ops.SELECT, ops.ABS, ops.ABS_DIFF), 2)
 #: So few, such as a load alone, stay with what has to be in order.
 FEW: Final = 2
 #: Loops that are known to have fewer iterations are not cut behind what has lanes.
@@ -423,8 +426,7 @@ class _Behind(_Cut):
         """Whether what stays in order takes less than all together, and waits for itself less than that; or what comes before is much, or takes long."""
         nest, loop, code = self.nest, self.loop, self.f.code
         bodies = [code[start:end] for start, end in itertools.pairwise(self.starts)]
-        beside = [body for number, body in enumerate(bodies) if number != self.ordered]
-        if (self.ordered and len(bodies[0]) > MUCH) or any(takes_long(instr) for body in beside for instr in body):
+        if self.ordered and len(bodies[0]) > MUCH:
             return True
         if any(instr.op.effect == ops.CALLS or instr.op is ops.BR or instr.op is ops.BR_IF for body in bodies for instr in body):
             return False
@@ -438,8 +440,10 @@ class _Behind(_Cut):
             if code[k].dst in read:
                 read.update(code[k].args)
         moved = sum([number == self.ordered or r in read for r, number in self.kept.items()])
-        ordered = max((counts[self.ordered] + moved + FOUND + COUNTED) / BEGUN, waits) + BEGINS
-        return ordered + (sum(counts) - counts[self.ordered]) / BEGUN / lanes <= LEFT * max((sum(counts) + COUNTED) / BEGUN, waits)
+        long = [sum([takes_long(instr) for instr in body]) for body in bodies]
+        ordered = max((counts[self.ordered] + moved + FOUND + COUNTED) / BEGUN, waits, long[self.ordered] * ALONE) + BEGINS
+        laned = max((sum(counts) - counts[self.ordered]) / BEGUN / lanes, (sum(long) - long[self.ordered]) * IN_LANES)
+        return ordered + laned <= LEFT * max((sum(counts) + COUNTED) / BEGUN, waits, sum(long) * ALONE)
 
     def counted(self, body: list[Instr], varies: set[int]) -> int:
         """How many instructions a part takes; ``varies`` has what differs by iteration, and receives what the part makes of that. (The rest leaves the loop.)"""

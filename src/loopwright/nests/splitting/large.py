@@ -1,7 +1,7 @@
 """Nests that are too large to be looked at as a whole: the loops in them become nests by themselves.
 
 A time step that sweeps over several grids, or a sweep whose first and last iterations have become loops of their own, has more pairs of accesses than can be told apart in the time there is for compiling. What goes on
-within one iteration of its outermost loop has fewer, and is all that the loops inside have to be asked about. Where each innermost loop has lanes without that, nothing is gained, and it is asked once for all of them
+within one iteration of its outermost loop has fewer, and is all that the loops inside have to be asked about. So are nests of which one loop has an obstacle, such as a search that ends early, and others have none. Where each innermost loop has lanes without that, nothing is gained, and it is asked once for all of them
 whether arrays overlap.
 """
 
@@ -33,9 +33,12 @@ def _large(nest: Nest, target: Target) -> bool:
     """Whether a nest has too many accesses, or too many questions to be asked about these, where loops of several in it have few and may gain by what is answered."""
     if len(nest.accesses) > MOST_ACCESSES:
         return True
+    if nest.obstacles:
+        # (What stands in the way of one of the loops inside does not stand in that of others.)
+        return any(_without_obstacles(nest, loop) for loop in nest.loops if loop.parent is not None)
     holding = {loop.parent for loop in nest.loops}
     several = [loop for loop in nest.loops if loop.parent is not None and loop in holding]
-    if nest.obstacles or not several or not too_many(nest):
+    if not several or not too_many(nest):
         return False
     plain = _in_lanes(nest, target)
     return any(
@@ -43,6 +46,15 @@ def _large(nest: Nest, target: Target) -> bool:
         and not too_many(nest_of(nest.f, loop.head, loop.end))
         for loop in several
     )
+
+
+def _without_obstacles(nest: Nest, loop: NestLoop) -> bool:
+    """Whether a loop inside of a nest with obstacles has none of them, and accesses something."""
+    f = nest.f
+    if f.code[loop.head].op is not ops.FOR or not loop.reaches(FEWEST_LANES):
+        return False
+    inside = nest_of(f, loop.head, loop.end)
+    return bool(inside.accesses) and not inside.obstacles
 
 
 def _in_lanes(nest: Nest, target: Target) -> list[NestLoop]:

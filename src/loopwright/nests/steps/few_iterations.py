@@ -18,6 +18,7 @@ from loopwright.ir import ops
 from loopwright.ir.affine import Form
 from loopwright.ir.brackets import match
 from loopwright.ir.function import NONE, Function, Instr
+from loopwright.ir.loops import IS_LOOP
 from loopwright.ir.ops import Op
 from loopwright.nests.analysis.nest import Nest, NestLoop
 from loopwright.nests.analysis.scalars import REDUCTION, Scalar
@@ -31,6 +32,8 @@ __all__ = ["FEWEST_EACH", "as_far_as_known", "choose", "copies", "long_enough"]
 FEWEST_LANES: Final = 4
 MORE_FOR_SUMS: Final = 2
 MOST_SHORT: Final = 24
+#: A loop by itself that is come to again and again, and asks each time whether its arrays overlap, has so many at least.
+FEWEST_AGAIN: Final = 16
 #: So do rows whose lengths differ, where it is not foreseen which way they go (measured on Zen 4: of up to 6 elements as written take 0.4 to 0.7 of the time, of up to 12 they take 1.1 to 1.4 times as long).
 FEWEST_EACH: Final = 8
 
@@ -46,12 +49,13 @@ def long_enough(nest: Nest, start: int, lanes: list[NestLoop], variables: list[S
     sums = [sum(scalar.kind == REDUCTION and scalar.loop is loop for scalar in variables) for loop in lanes]
     more = max([0, *[count - 1 for count in sums]]) + (sum(count > 0 for count in sums) > 1)
     found: list[tuple[Op, int, int]] = []
+    again = _come_to_again(f, start)
     for loop in lanes:
         body = f.code[loop.head + 1 : loop.end]
-        if loop.parent is None or loop.step != 1 or len(body) > MOST_SHORT or has_loops(body):
+        if (loop.parent is None and not again) or loop.step != 1 or len(body) > MOST_SHORT or has_loops(body):
             continue
         lo, hi, _ = f.code[loop.head].args
-        least = FEWEST_LANES + MORE_FOR_SUMS * more
+        least = FEWEST_LANES + MORE_FOR_SUMS * more if loop.parent is not None else FEWEST_AGAIN
         outer = next((other for other in nest.loops if other.index == hi), None) if hi >= 0 else None
         if outer is not None and outer.step == 1:
             # (As many as have been around so far.)
@@ -60,6 +64,17 @@ def long_enough(nest: Nest, start: int, lanes: list[NestLoop], variables: list[S
         if lo < 0 and hi >= 0 and hi not in inside:
             found.append((ops.GE, hi, f.const(I64, int(f.const_values[~lo]) + least)))
     return [*found, *as_far_as_known(nest, lanes)]
+
+
+def _come_to_again(f: Function, start: int) -> bool:
+    """Whether a nest is inside of a loop, which it is no nest with."""
+    opened: list[bool] = []
+    for instr in f.code[:start]:
+        if instr.op is ops.END:
+            opened.pop()
+        elif instr.op.opens and not instr.op.closes:
+            opened.append(IS_LOOP[instr.op.code])
+    return any(opened)
 
 
 def as_far_as_known(nest: Nest, lanes: list[NestLoop]) -> list[tuple[Op, int, int]]:

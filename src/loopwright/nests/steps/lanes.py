@@ -585,10 +585,12 @@ class _Body:
         return _UNIFORM if not step else _LINEAR if step == 1 else _AFFINE
 
     def _row(self, places: list[int]) -> int:
-        """How many constants say which element an access is to, of a row, or of a matrix, whose next one the next iteration accesses; 0 where that is not so."""
+        """How many constants say which element an access is to, of a row, or of a matrix, whose next one the next iteration accesses; 0 where that is not so. (Where in a row it is may be in a register, too.)"""
         for count, place in enumerate(reversed(places)):
             if place >= 0 and self._of(place) == _LINEAR:
                 return count
+            if count == 0 and place >= 0 and self._of(place) == _UNIFORM:
+                continue
             if place >= 0 or not 0 <= self.nest.f.const_values[~place] < LONGEST_ROW:
                 return 0
         return 0
@@ -601,7 +603,7 @@ class _Body:
                 args = f.code[access.position].args[int(access.store) :]
                 count = self._row(args)
                 if count:
-                    last = int(f.const_values[~args[-1]])
+                    last = int(f.const_values[~args[-1]]) if args[-1] < 0 else LONGEST_ROW
                     self.rows[access.array] = max(self.rows.get(access.array, 0), last if count == 1 else max(last, WIDTHS[-1]))
 
     def _in_order(self, work: int, looked_up: int) -> bool:
