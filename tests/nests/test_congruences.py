@@ -134,3 +134,25 @@ def test_they_have_lanes(kernel: Any) -> None:
 @pytest.mark.parametrize("kernel", OTHERS, ids=lambda kernel: kernel.function.__name__)
 def test_others_stay(kernel: Any) -> None:
     assert "from tables" not in str(kernel.compile(target="x86-64-v4").nests())
+
+
+@lw.kernel
+def dice(x: lw.Array[lw.i64], seed: lw.Array[lw.i64]) -> None:
+    """How often each face comes up: no lanes, but no step waits for the mask."""
+    s = seed[0]
+    for i in range(len(x)):
+        s = (s * 1103515245 + 12345) & 0x7FFFFFFF
+        x[(s >> 16) % len(x)] += s & 3
+        if i == 5:
+            x[0] = s
+    seed[0] = s
+
+
+@pytest.mark.parametrize("runner", runners(lambda runner: bool(runner.target.vector_bits)))
+def test_without_lanes(runner: Runner) -> None:
+    for n, seed in ((0, -5), (1, 2**40 + 3), (6, -1), (7, 12345), (130, 99)):
+        given = [np.arange(n), np.array([seed])]
+        wanted = [a.copy() for a in given]
+        with np.errstate(over="ignore"):
+            dice.function(*wanted)
+        runner.leaves(runner.compiled(dice, *given), given, wanted)

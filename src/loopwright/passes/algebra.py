@@ -637,11 +637,12 @@ def _select(v: Values, instr: Instr, args: list[int]) -> int:
                 name = ops.EXCHANGED[name]
             elif x != a or y != b:
                 return KEEP
-            # a where a < b, else b: that is the row's min(b, a), also for zeros and NaN.
-            if name == "lt" or (name == "le" and not type_.is_float):
+            # a where a < b, else b: that is the row's min(b, a), also for zeros and NaN. (Of equal zeros it may be either under ``fastmath``.)
+            loose = not type_.is_float or f.options.fastmath
+            if name == "lt" or (name == "le" and loose):
                 instr.op = ops.MIN
                 args[:] = [b, a]
-            elif name == "gt" or (name == "ge" and not type_.is_float):
+            elif name == "gt" or (name == "ge" and loose):
                 instr.op = ops.MAX
                 args[:] = [b, a]
     return KEEP

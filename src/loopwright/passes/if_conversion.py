@@ -640,9 +640,10 @@ class _Conversion:
                     self.out.append(Instr(ops.NOT, BOOL, condition, [holds], 0, line))
                 self.out.append(Instr(ops.CONVERT, type_, into, [condition], 0, line, BOOL))
                 return
-        if compare is not None and type_.is_float and compare.op in (ops.LT, ops.GT) and {first, second} == set(compare.args):
-            # (Python's ``min(a, b)`` is b where b < a, and else a, also where one is no number.)
-            least = (compare.op is ops.LT) == (first == compare.args[0])
+        ordered = (ops.LT, ops.GT, ops.LE, ops.GE) if self.f.options.fastmath else (ops.LT, ops.GT)
+        if compare is not None and type_.is_float and compare.op in ordered and {first, second} == set(compare.args):
+            # (Python's ``min(a, b)`` is b where b < a, and else a, also where one is no number; of equal zeros it may be either under ``fastmath``.)
+            least = (compare.op in (ops.LT, ops.LE)) == (first == compare.args[0])
             self.out.append(Instr(ops.MIN if least else ops.MAX, type_, into, [second, first], 0, line))
             return
         if compare is not None:

@@ -13,9 +13,10 @@ from loopwright.ir.function import Function, Instr
 from loopwright.nests.analysis.nest import Nest, NestLoop
 from loopwright.nests.recurrences.stepping import BLOCK, Stepping
 from loopwright.nests.rewriting.code import Code
-from loopwright.types import I32, I64, PTR, U32, U64, Type
+from loopwright.nests.rewriting.unroll import read_once
+from loopwright.types import BOOL, I32, I64, PTR, U32, U64, Type
 
-__all__ = ["found", "possible"]
+__all__ = ["found", "possible", "unmasked"]
 
 _TYPES: Final = (I64, U64, I32, U32)
 #: So many steps may an iteration take.
@@ -163,6 +164,56 @@ class _Congruence(Stepping):
         made = code.op(ops.ADD, code.op(ops.MUL, base, loaded[0], type_, type_), loaded[1], type_, type_)
         mask = self.steps[0].mask
         return made if mask < 0 else code.op(ops.AND, made, self.f.const(type_, mask), type_, type_)
+
+
+def unmasked(f: Function, loop: NestLoop, found: list[Stepping]) -> list[Instr]:
+    """The code of a loop that takes such steps without a mask: what is read has it, and no step waits for that."""
+    code = f.code
+    head = code[loop.head]
+    out: list[Instr] = []
+    emit = Code(f, loop.line, out)
+    lo, hi = read_once(f, head.args[0], head.line, out), read_once(f, head.args[1], head.line, out)
+    start = head.copy()
+    start.args = [lo, hi, head.args[2]]
+    runs = emit.op(ops.LT, lo, hi, BOOL)
+    taken = {one.variable: one for one in found if isinstance(one, _Congruence) and one.steps[0].mask >= 0}
+    whole: dict[int, int] = {}
+    for variable in taken:
+        type_ = f.types[variable]
+        whole[variable] = f.register(type_, f.names[variable], True)
+        out.append(Instr(ops.COPY, type_, whole[variable], [variable], 0, loop.line))
+    now: dict[int, int] = {}
+    written = {position: one for one in taken.values() for position in one.positions}
+    links = {k: one for one in taken.values() for k in one.links}
+    out.append(start)
+    for k in range(loop.head + 1, loop.end):
+        instr = code[k].copy()
+        if k in written:
+            one = written[k]
+            variable, type_ = one.variable, one.type
+            if instr.op is ops.AND:
+                value = next(a for a in instr.args if a >= 0)
+                out.append(Instr(ops.COPY, type_, whole[variable], [value], 0, instr.line))
+            else:
+                # (The mask stands in front of a copy.)
+                out.append(Instr(ops.COPY, type_, whole[variable], [instr.args[0]], 0, instr.line))
+            now[variable] = emit.op(ops.AND, whole[variable], f.const(type_, one.steps[0].mask), type_, type_)
+            continue
+        if k in links:
+            one = links[k]
+            if instr.op is ops.AND:
+                instr = Instr(ops.COPY, instr.type, instr.dst, [next(a for a in instr.args if a >= 0)], 0, instr.line)
+            instr.args = [whole[one.variable] if a == one.variable else a for a in instr.args]
+        else:
+            instr.args = [now.get(a, a) for a in instr.args]
+        out.append(instr)
+    out.append(code[loop.end].copy())
+    for variable in taken:
+        type_ = f.types[variable]
+        last = emit.op(ops.AND, whole[variable], f.const(type_, taken[variable].steps[0].mask), type_, type_)
+        kept = emit.select(runs, last, variable, type_)
+        out.append(Instr(ops.COPY, type_, variable, [kept], 0, loop.line))
+    return out if taken else []
 
 
 def _table(f: Function, type_: Type, numbers: list[int], name: str, front: Code) -> int:

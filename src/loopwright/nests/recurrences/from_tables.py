@@ -24,7 +24,7 @@ from loopwright.nests.recurrences import congruences, geometric
 from loopwright.nests.recurrences.stepping import BLOCK, Stepping
 from loopwright.nests.rewriting.code import Code
 from loopwright.nests.rewriting.unroll import read_once
-from loopwright.nests.steps.lanes import adjacent, free, strided
+from loopwright.nests.steps.lanes import adjacent, free, may_be_in_lanes, strided
 from loopwright.targets.target import Target
 
 __all__ = ["run"]
@@ -50,6 +50,10 @@ def run(f: Function, target: Target) -> dict[int, str]:
                 done[block if loop is nest.loops[0] else nest.loops[0].index] = f"{names} from tables, {BLOCK} iterations of {nest.name(loop)} at a time"
                 break
             del f.arrays[arrays:]
+            alone = congruences.unmasked(f, loop, found)
+            if alone:
+                f.code = [*f.code[: loop.head], *alone, *f.code[loop.end + 1 :]]
+                break
     return done
 
 
@@ -60,9 +64,12 @@ def _in_lanes(f: Function, made: list[Instr], index: int, target: Target) -> boo
     nest = next((one for one in nests(f) if any(loop.index == index for loop in one.loops)), None)
     laned = False
     if nest is not None and not nest.obstacles:
-        variables, found = scalars(nest), dependences(nest, too_many(nest))
-        beside = adjacent(nest, variables, target)
-        laned = any(loop.index == index and free(loop, found) for loop in (*beside, *strided(nest, variables, target, beside, found)))
+        variables = scalars(nest)
+        loop = next(loop for loop in nest.loops if loop.index == index)
+        if may_be_in_lanes(nest, loop, variables, target):
+            found = dependences(nest, too_many(nest))
+            beside = adjacent(nest, variables, target)
+            laned = free(loop, found) and loop in (*beside, *strided(nest, variables, target, beside, found))
     f.code = original
     return laned
 
