@@ -39,7 +39,7 @@ from loopwright.nests.analysis.dependence import Dependence, dependences, too_ma
 from loopwright.nests.analysis.graph import graph_of, recurrence_bound
 from loopwright.nests.analysis.nest import Nest, NestLoop
 from loopwright.nests.analysis.scalars import HANDED, PRIVATE, Scalar, any_order, scalars
-from loopwright.nests.branches.conversion import takes_long
+from loopwright.nests.branches.conversion import LONG, takes_long
 from loopwright.nests.idioms.counting import takes_lanes
 from loopwright.nests.rewriting.code import Code
 from loopwright.nests.rewriting.unroll import clone, read_once
@@ -66,8 +66,8 @@ BEGINS: Final = 0.15
 #: Cycles that the unit which divides is taken up by an operation on one number, and on one of a vector's.
 ALONE: Final = 4
 IN_LANES: Final = 2
-#: What takes several instructions where it is done with one number, and how many.
-_SEVERAL: Final = dict.fromkeys((ops.MIN, ops.MAX, ops.SELECT, ops.ABS, ops.ABS_DIFF), 2)
+#: What takes several instructions where it is done with one number, and how many (divided by a constant).
+_SEVERAL: Final = {**dict.fromkeys((ops.MIN, ops.MAX, ops.SELECT, ops.ABS, ops.ABS_DIFF), 2), **dict.fromkeys(LONG, 6)}
 #: So few, such as a load alone, stay with what has to be in order.
 FEW: Final = 2
 #: Loops that are known to have fewer iterations are not cut behind what has lanes.

@@ -130,6 +130,10 @@ class InTurn:
                 count = side(type_)
                 squares = to_store(wanted, count) if store else to_load(wanted, wanted[-1], count, False)
                 inside = len({element for square in squares.values() for element in square})
+                last = group[0].access.subscripts[-1]
+                if inside < len(wanted) and key[1] == ROWS and last is not None and last.terms:
+                    # (Wherever in a row it is, one element alone is that of a column.)
+                    return False
                 together += inside
                 alone += len(wanted) - inside
         return not together + alone or work > together // 2 + 2 * alone + 3 * looked_up
