@@ -76,7 +76,7 @@ def found(nest: Nest, loop: NestLoop) -> list[Stepping]:
             continue
         read = [k for k in uses.get(variable, ()) if k not in links and k not in positions]
         if read and min(read) > positions[0] and all(_between(positions, step, earlier) for earlier, step in zip([-1, *positions], taken, strict=False)):
-            result.append(_Congruence(f, variable, taken, read))
+            result.append(_Congruence(f, variable, taken))
     return result
 
 
@@ -132,15 +132,14 @@ class _Congruence(Stepping):
         tables: by how many steps into an iteration, the numbers of the arrays with factors and with what is added.
     """
 
-    __slots__ = ("f", "read", "steps", "tables", "type")
+    __slots__ = ("f", "steps", "tables", "type")
 
-    def __init__(self, f: Function, variable: int, steps: list[_Step], read: list[int]) -> None:
+    def __init__(self, f: Function, variable: int, steps: list[_Step]) -> None:
         links = {k for step in steps for k in step.links}
         super().__init__(variable, [step.position for step in steps], links, False, 0)
         self.f = f
         self.type = f.types[variable]
         self.steps = steps
-        self.read = read
         self.tables: dict[int, tuple[int, int]] = {}
 
     def prepare(self, front: Code) -> None:

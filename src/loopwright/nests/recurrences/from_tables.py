@@ -69,7 +69,8 @@ def _in_lanes(f: Function, made: list[Instr], index: int, target: Target) -> boo
         if may_be_in_lanes(nest, loop, variables, target):
             found = dependences(nest, too_many(nest))
             beside = adjacent(nest, variables, target)
-            laned = free(loop, found) and loop in (*beside, *strided(nest, variables, target, beside, found))
+            possible = [*beside, *strided(nest, variables, target, beside, found)]
+            laned = loop in possible and free(loop, found)
     f.code = original
     return laned
 
