@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.from_text import nest_from
 
 import loopwright as lw
 from loopwright.errors import KernelTypeError
@@ -472,3 +473,31 @@ def test_numbers_that_are_stored() -> None:
         assert loops(source, *given) == 1
     with pytest.raises(KernelTypeError, match="an element of v is u8, which holds 0 to 255, and the value 256"):
         kernel(source.replace("range(50)", "range(500)")).compile(whole(40, dtype=np.uint8), whole(40, dtype=np.uint8))
+
+
+@pytest.mark.parametrize("steps", [1, 3, 12, 300])
+def test_while_loops_that_count_and_hold_loops(steps: int) -> None:
+    """They run at run time, as those over a range do, and what counts is there behind them."""
+    source = f"""
+def nest(a, b, c):
+    it = 0
+    total = b[0] * 0
+    while it < {steps}:
+        total = b[0] * 0
+        for i in range(a.shape[0]):
+            total += a[i]
+        for i in range(a.shape[0]):
+            a[i] = a[i] * 0.5 + b[i] - total * 0.01
+        it += 1
+    c[0] = total
+    c[1] = it
+"""
+    found, wanted = ([np.arange(9.0), np.ones(9), np.zeros(2)] for _ in range(2))
+    kernel = nest_from(source, contract=False)
+    kernel.function(*wanted)
+    kernel(*found)
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(one, other)
+    many = kernel.compile(*found, target="x86-64-v3").asm().count("\n")
+    few = nest_from(source.replace(f"< {steps}", "< 4"), contract=False).compile(*found, target="x86-64-v3").asm().count("\n")
+    assert many <= few or steps < 3

@@ -18,6 +18,7 @@ from loopwright.frontend.loops import Lanes, Range
 from loopwright.frontend.merging import at_end, leaving, merge
 from loopwright.frontend.program import AND, For, LoopStmt, NameTarget, Target, TupleTarget, While
 from loopwright.frontend.python_ranges import (
+    FEWEST,
     FEWEST_LEFT,
     MANY,
     MANY_TO_COPY,
@@ -234,6 +235,7 @@ def stage_while(s: Staging, stmt: While) -> int:
     emitter = s.emitter
     unrolling: _Unrolling | None = None
     steps = 0
+    always = not s.open and not stmt.breaks
     while True:
         s.at(stmt.line)
         mark = emitter.mark()
@@ -260,7 +262,7 @@ def stage_while(s: Staging, stmt: While) -> int:
             )
         if not unrolling.step():
             break
-        if steps == FEWEST_LEFT and unrolling.left() and hands_on_numbers(s, stmt):
+        if ((steps == FEWEST_LEFT and unrolling.left()) or (always and steps == FEWEST and holds_loops(s, stmt.body))) and hands_on_numbers(s, stmt):
             s.note(once(s, stmt), steps)
     return unrolling.finish() if unrolling is not None else FALLS
 

@@ -166,7 +166,7 @@ def _hands_on(stmt: LoopStmt, env: dict[str, Any], name: str, left: bool) -> boo
         if written in (name, RESULT) or written not in handed_on:
             continue
         value = env.get(written)
-        if not isinstance(value, (Value, Complex)) and not (left and written in stmt.counters and type(value) in (int, float)):
+        if not isinstance(value, (Value, Complex, np.generic)) and not (left and written in stmt.counters and type(value) in (int, float)):
             return False
     return True
 
