@@ -468,3 +468,18 @@ def test_merges(sign: str) -> None:
         c = np.zeros(n + m, np.int32)
         kernel(a, b, c)
         np.testing.assert_array_equal(c, np.sort(np.concatenate([a, b])))
+
+
+@pytest.mark.parametrize("added", ["s += 25 - a[i]", "t = s + a[i] - 25\n        s = t"])
+def test_the_greatest_of_what_a_loop_adds_up(added: str) -> None:
+    """A sum is the greatest so far again and again: a choice, where one of many numbers is a branch."""
+    text = f"def nest(a, c):\n    s = a[0] * 0\n    best = a[0] * 0\n    end = a.shape[0]\n    i = a.shape[0] - 1\n    while i >= 0:\n        {added}\n"
+    text += "        if s < -60:\n            break\n        if s > best:\n            best = s\n            end = i\n        i -= 1\n    c[0] = best\n    c[1] = end\n"
+    kernel, plain = nest_from(text), nest_from(text, nests="off")
+    assert "cmovg" in kernel.compile(lw.Array[lw.i64], lw.Array[lw.i64], target="x86-64-v3").asm()
+    for n in (1, 2, 9, 300):
+        a = np.random.default_rng(n).integers(0, 51, n)
+        found, wanted = np.zeros(2, np.int64), np.zeros(2, np.int64)
+        plain.function(a, wanted)
+        kernel(a, found)
+        np.testing.assert_array_equal(found, wanted)

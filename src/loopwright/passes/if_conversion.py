@@ -29,6 +29,8 @@ from loopwright.types import BOOL, I64, VOID, Type, limits
 #: Both arms together may have so many operations, and give so many variables a value.
 _MOST: Final = 6
 _VARIABLES: Final = 3
+#: So many instructions are looked at to find what a value is made of.
+_FOLLOWED: Final = 8
 #: So many instructions of a turn are much.
 _MUCH: Final = 12
 #: Chains of ``elif`` with so many tests, in so many instructions, are looked at.
@@ -275,9 +277,27 @@ class _Conversion:
         values = arms[0].values or arms[1].values
         ordered = compare.op is not ops.EQ and compare.op is not ops.NE
         for v, other in ((a, b), (b, a)):
-            if values.get(v, v) == other and not (ordered and len([around for _, _, around in self.writes.get(v, ()) if around == loop]) > 1):
+            if values.get(v, v) == other and not (
+                ordered and (self.adds_up(other, loop) or len([around for _, _, around in self.writes.get(v, ()) if around == loop]) > 1)
+            ):
                 return True
         return False
+
+    def adds_up(self, r: int, loop: int) -> bool:
+        """Whether a value is what a loop adds up from turn to turn: such a sum is the greatest so far again and again, where one of many numbers is ever more seldom."""
+        written = [instr for instr, _, around in self.writes.get(r, ()) if around == loop]
+        for step in written:
+            # (What it is copied from, or a number more than.)
+            if len(written) < _FOLLOWED and (step.op is ops.COPY or (step.op in (ops.ADD, ops.SUB) and min(step.args) < 0)):
+                written += [instr for a in step.args if a != r for instr, _, around in self.writes.get(a, ()) if around == loop]
+        # (What counts by a number is foreseen.)
+        sums = [instr for instr in written if instr.op in (ops.ADD, ops.SUB) and min(instr.args) >= 0]
+        given = {r, *[instr.dst for instr in written]}
+        return any(
+            self.f.variable[a] and (a in given or any(around == loop and not given.isdisjoint(instr.args) for instr, _, around in self.writes.get(a, ())))
+            for total in sums
+            for a in total.args
+        )
 
     def seldom(self, compare: Instr, loops: list[int]) -> bool:
         """Whether a search for an extreme of floats has few turns at a time, as one through intervals or the rows of a triangle, each of them with something to compute: the branch is guessed wrong for as
