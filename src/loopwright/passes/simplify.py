@@ -57,12 +57,13 @@ class _Forward(Values):
     """The forward walk."""
 
     __slots__ = (
+        "arms",
+        "arms",
         "bit",
         "brackets",
         "branches",
         "buffers",
         "code",
-        "elifs",
         "ends",
         "guarded",
         "held",
@@ -125,8 +126,8 @@ class _Forward(Values):
         self.removed: set[int] = set()
         #: Some loop got a guard in front of it.
         self.guarded = False
-        #: What opens brackets with an ``elif``, once somebody has asked.
-        self.elifs: set[int] | None = None
+        #: By ``elif`` and ``else``: what opens brackets that have one, once somebody has asked.
+        self.arms: dict[ops.Op, set[int]] | None = None
 
     # --- before the walk ----------------------------------------------------------------------------------
 
@@ -498,7 +499,7 @@ class _Forward(Values):
 
     def enter(self, instr: Instr, values: list[int]) -> None:
         """What opens a bracket; where the condition of an if is known, what that decides."""
-        if instr.op is ops.IF and values[0] < 0 and not self._has_elif(instr):
+        if instr.op is ops.IF and values[0] < 0 and not self._has(ops.ELIF, instr):
             # A bracket stays, because branches may leave it; mostly it vanishes in the end.
             taken = bool(self.f.const_values[~values[0]])
             instr.op = ops.BLOCK
@@ -519,19 +520,20 @@ class _Forward(Values):
         if instr.loop is not None and instr.loop.mask != NONE:
             self.level[instr.loop.mask] = depth
 
-    def _has_elif(self, opener: Instr) -> bool:
-        if self.elifs is None:
-            self.elifs = set()
+    def _has(self, op: ops.Op, opener: Instr) -> bool:
+        """Whether a bracket has an ``elif``, or an ``else``."""
+        if self.arms is None:
+            self.arms = {ops.ELIF: set(), ops.ELSE: set()}
             opened: list[int] = []
             for instr in self.code:
-                op = instr.op
-                if op is ops.ELIF:
-                    self.elifs.add(opened[-1])
-                elif op is ops.END:
+                arms = self.arms.get(instr.op)
+                if arms is not None:
+                    arms.add(opened[-1])
+                elif instr.op is ops.END:
                     opened.pop()
-                elif op.opens and not op.closes:
+                elif instr.op.opens and not instr.op.closes:
                     opened.append(id(instr))
-        return id(opener) in self.elifs
+        return id(opener) in self.arms[op]
 
     def open(self, instr: Instr) -> None:
         """Open a bracket."""
@@ -546,7 +548,7 @@ class _Forward(Values):
             if instr.op is ops.IF:
                 if self.loops:
                     self.loops[-1].doubts += 1
-                if not self._has_elif(instr):
+                if self._has(ops.ELSE, instr) and not self._has(ops.ELIF, instr):
                     bracket.memory = self.memory.state()
         else:
             self.loops.append(bracket)

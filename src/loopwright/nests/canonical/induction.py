@@ -20,7 +20,7 @@ from loopwright.ir.brackets import match
 from loopwright.ir.function import Function, Instr, wrap
 from loopwright.ir.loops import IS_LOOP
 from loopwright.nests.rewriting.code import Code
-from loopwright.nests.rewriting.unroll import clone, read_once
+from loopwright.nests.rewriting.unroll import clone, is_extent, read_once
 from loopwright.types import I32, I64, Type
 
 __all__ = ["run"]
@@ -275,8 +275,7 @@ def _distance(emit: Code, lo: int, hi: int, step: int) -> int:
     f = emit.f
     if lo < 0 and hi < 0:
         return f.const(I64, len(range(int(f.const_values[~lo]), int(f.const_values[~hi]), step)) * step)
-    if step == 1 and _is_zero(f, lo) and not f.variable[hi] and any(hi in array.extents for array in f.arrays):
-        # (An extent is not below 0.)
+    if step == 1 and _is_zero(f, lo) and is_extent(f, hi):
         return hi
     last = emit.op(ops.MAX if step > 0 else ops.MIN, hi, lo)
     apart = last if _is_zero(f, lo) else emit.op(ops.SUB, last, lo)

@@ -75,14 +75,11 @@ def found(nest: Nest, loop: NestLoop) -> list[Stepping]:
         if len({step.mask for step in taken}) > 1 or all(step.factor == 1 for step in taken):
             continue
         read = [k for k in uses.get(variable, ()) if k not in links and k not in positions]
-        if read and min(read) > positions[0] and all(_between(positions, step, earlier) for earlier, step in zip([-1, *positions], taken, strict=False)):
+        # (What makes a step stands behind the one before.)
+        in_turn = all(k > earlier for earlier, step in zip([-1, *positions], taken, strict=False) for k in step.links)
+        if read and min(read) > positions[0] and in_turn:
             result.append(_Congruence(f, variable, taken))
     return result
-
-
-def _between(positions: list[int], step: _Step, earlier: int) -> bool:
-    """Whether what makes a step stands behind the one before."""
-    return all(k > earlier for k in step.links)
 
 
 def _step(f: Function, variable: int, position: int, writes: dict[int, list[int]], uses: dict[int, list[int]]) -> _Step | None:
@@ -166,7 +163,10 @@ class _Congruence(Stepping):
 
 
 def unmasked(f: Function, loop: NestLoop, found: list[Stepping]) -> list[Instr]:
-    """The code of a loop that takes such steps without a mask: what is read has it, and no step waits for that."""
+    """The code of a loop that takes such steps without a mask, whose reads have it, so that no step waits for that; nothing where there is no mask."""
+    taken = {one.variable: one for one in found if isinstance(one, _Congruence) and one.steps[0].mask >= 0}
+    if not taken:
+        return []
     code = f.code
     head = code[loop.head]
     out: list[Instr] = []
@@ -175,7 +175,6 @@ def unmasked(f: Function, loop: NestLoop, found: list[Stepping]) -> list[Instr]:
     start = head.copy()
     start.args = [lo, hi, head.args[2]]
     runs = emit.op(ops.LT, lo, hi, BOOL)
-    taken = {one.variable: one for one in found if isinstance(one, _Congruence) and one.steps[0].mask >= 0}
     whole: dict[int, int] = {}
     for variable in taken:
         type_ = f.types[variable]
@@ -190,18 +189,14 @@ def unmasked(f: Function, loop: NestLoop, found: list[Stepping]) -> list[Instr]:
         if k in written:
             one = written[k]
             variable, type_ = one.variable, one.type
-            if instr.op is ops.AND:
-                value = next(a for a in instr.args if a >= 0)
-                out.append(Instr(ops.COPY, type_, whole[variable], [value], 0, instr.line))
-            else:
-                # (The mask stands in front of a copy.)
-                out.append(Instr(ops.COPY, type_, whole[variable], [instr.args[0]], 0, instr.line))
+            # (It is the mask, or a copy of what has it.)
+            out.append(Instr(ops.COPY, type_, whole[variable], [max(instr.args)], 0, instr.line))
             now[variable] = emit.op(ops.AND, whole[variable], f.const(type_, one.steps[0].mask), type_, type_)
             continue
         if k in links:
             one = links[k]
             if instr.op is ops.AND:
-                instr = Instr(ops.COPY, instr.type, instr.dst, [next(a for a in instr.args if a >= 0)], 0, instr.line)
+                instr = Instr(ops.COPY, instr.type, instr.dst, [max(instr.args)], 0, instr.line)
             instr.args = [whole[one.variable] if a == one.variable else a for a in instr.args]
         else:
             instr.args = [now.get(a, a) for a in instr.args]
@@ -212,7 +207,7 @@ def unmasked(f: Function, loop: NestLoop, found: list[Stepping]) -> list[Instr]:
         last = emit.op(ops.AND, whole[variable], f.const(type_, taken[variable].steps[0].mask), type_, type_)
         kept = emit.select(runs, last, variable, type_)
         out.append(Instr(ops.COPY, type_, variable, [kept], 0, loop.line))
-    return out if taken else []
+    return out
 
 
 def _table(f: Function, type_: Type, numbers: list[int], name: str, front: Code) -> int:

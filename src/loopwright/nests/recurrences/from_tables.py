@@ -17,14 +17,13 @@ from collections.abc import Sequence
 
 from loopwright.ir import ops
 from loopwright.ir.function import LOCAL_ALIGN, MOST_LOCAL, Function, Instr
-from loopwright.nests.analysis.dependence import dependences, too_many
 from loopwright.nests.analysis.nest import Nest, NestLoop, nests
-from loopwright.nests.analysis.scalars import scalars
 from loopwright.nests.recurrences import congruences, geometric
+from loopwright.nests.recurrences.progressions import updated
 from loopwright.nests.recurrences.stepping import BLOCK, Stepping
 from loopwright.nests.rewriting.code import Code
 from loopwright.nests.rewriting.unroll import read_once
-from loopwright.nests.steps.lanes import adjacent, free, may_be_in_lanes, strided
+from loopwright.nests.steps.laned import have_lanes
 from loopwright.targets.target import Target
 
 __all__ = ["run"]
@@ -33,7 +32,7 @@ __all__ = ["run"]
 def run(f: Function, target: Target) -> dict[int, str]:
     """Rewrite such variables of a function. Returns by the index of the outermost loop what has been done, for the report."""
     done: dict[int, str] = {}
-    if not target.vector_bits or not (geometric.possible(f) or congruences.possible(f)):
+    if not target.vector_bits or not ((f.options.fastmath and updated(f, geometric.UPDATES)) or congruences.possible(f)):
         return done
     for nest in reversed(nests(f)):
         if nest.obstacles:
@@ -44,7 +43,7 @@ def run(f: Function, target: Target) -> dict[int, str]:
                 continue
             arrays = len(f.arrays)
             made, block = _written(nest, loop, found)
-            if _in_lanes(f, made, loop.index, target):
+            if have_lanes(f, made, (loop.index,), target):
                 f.code = made
                 names = ", ".join([f.names[one.variable] or "a variable" for one in found])
                 done[block if loop is nest.loops[0] else nest.loops[0].index] = f"{names} from tables, {BLOCK} iterations of {nest.name(loop)} at a time"
@@ -55,24 +54,6 @@ def run(f: Function, target: Target) -> dict[int, str]:
                 f.code = [*f.code[: loop.head], *alone, *f.code[loop.end + 1 :]]
                 break
     return done
-
-
-def _in_lanes(f: Function, made: list[Instr], index: int, target: Target) -> bool:
-    """Whether a loop of some code has lanes."""
-    original = f.code
-    f.code = made
-    nest = next((one for one in nests(f) if any(loop.index == index for loop in one.loops)), None)
-    laned = False
-    if nest is not None and not nest.obstacles:
-        variables = scalars(nest)
-        loop = next(loop for loop in nest.loops if loop.index == index)
-        if may_be_in_lanes(nest, loop, variables, target):
-            found = dependences(nest, too_many(nest))
-            beside = adjacent(nest, variables, target)
-            possible = [*beside, *strided(nest, variables, target, beside, found)]
-            laned = loop in possible and free(loop, found)
-    f.code = original
-    return laned
 
 
 def _written(nest: Nest, loop: NestLoop, found: Sequence[Stepping]) -> tuple[list[Instr], int]:

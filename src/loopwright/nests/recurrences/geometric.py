@@ -5,29 +5,19 @@ from __future__ import annotations
 from typing import Final
 
 from loopwright.ir import ops
-from loopwright.ir.function import NONE, Function, Instr
+from loopwright.ir.function import NONE, Instr
 from loopwright.nests.analysis.nest import Nest, NestLoop
 from loopwright.nests.recurrences.progressions import SAME, Progression, progressions, same_ahead
 from loopwright.nests.recurrences.stepping import BLOCK, Stepping
 from loopwright.nests.rewriting.code import Code
 from loopwright.nests.rewriting.unroll import own_array
-from loopwright.types import F32, F64
 
-__all__ = ["found", "possible"]
+__all__ = ["UPDATES", "found"]
 
 #: A loop that no other is around has so many iterations at least: the table takes its time.
 LEAST: Final = 256
-_UPDATES: Final = (ops.MUL, ops.DIV)
-
-
-def possible(f: Function) -> bool:
-    """Whether a float is multiplied in a loop, in the text; it is asked of every function."""
-    depth = 0
-    for instr in f.code if f.options.fastmath else ():
-        depth += int(instr.op.opens) - int(instr.op.closes)
-        if depth and instr.dst >= 0 and f.variable[instr.dst] and instr.type in (F32, F64) and (instr.op in _UPDATES or instr.op is ops.COPY):
-            return True
-    return False
+#: What such a variable is updated by.
+UPDATES: Final = (ops.MUL, ops.DIV)
 
 
 def found(nest: Nest, loop: NestLoop) -> list[Stepping]:
@@ -35,7 +25,7 @@ def found(nest: Nest, loop: NestLoop) -> list[Stepping]:
     f = nest.f
     if not f.options.fastmath or not (loop.parent is not None or loop.reaches(LEAST)):
         return []
-    return [_Powers(nest, one) for one in progressions(f, loop, _UPDATES) if all(_ahead(nest, operand) for _, operand in one.added)]
+    return [_Powers(nest, one) for one in progressions(f, loop, UPDATES) if all(_ahead(nest, operand) for _, operand in one.added)]
 
 
 def _ahead(nest: Nest, operand: int) -> bool:

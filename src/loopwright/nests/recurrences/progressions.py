@@ -23,7 +23,7 @@ from loopwright.nests.splitting.distribute import in_lanes_alone
 from loopwright.targets.target import Target
 from loopwright.types import F32, F64, I64
 
-__all__ = ["SAME", "Progression", "progressions", "run", "same_ahead"]
+__all__ = ["SAME", "Progression", "progressions", "run", "same_ahead", "updated"]
 
 #: What a variable is updated by, and what cannot have it as its second operand.
 _UPDATES = (ops.ADD, ops.SUB)
@@ -34,7 +34,7 @@ SAME = frozenset((ops.ADD, ops.SUB, ops.MUL, ops.DIV, ops.NEG))
 def run(f: Function, target: Target) -> dict[int, str]:
     """Rewrite such variables of a function. Returns by the index of the outermost loop what has been done, for the report."""
     done: dict[int, str] = {}
-    if not target.vector_bits or not f.options.fastmath or not _possible(f):
+    if not target.vector_bits or not f.options.fastmath or not updated(f, _UPDATES):
         return done
     for nest in reversed(nests(f)):
         if nest.obstacles:
@@ -50,12 +50,12 @@ def run(f: Function, target: Target) -> dict[int, str]:
     return done
 
 
-def _possible(f: Function) -> bool:
-    """Whether a float is added to in a loop, in the text; it is asked of every function."""
+def updated(f: Function, updates: tuple[ops.Op, ops.Op]) -> bool:
+    """Whether a float is updated in a loop by one of two operations, in the text; it is asked of every function."""
     depth = 0
     for instr in f.code:
         depth += int(instr.op.opens) - int(instr.op.closes)
-        if depth and instr.dst >= 0 and f.variable[instr.dst] and instr.type in (F32, F64) and (instr.op in _UPDATES or instr.op is ops.COPY):
+        if depth and instr.dst >= 0 and f.variable[instr.dst] and instr.type in (F32, F64) and (instr.op in updates or instr.op is ops.COPY):
             return True
     return False
 
@@ -111,21 +111,20 @@ def progressions(f: Function, loop: NestLoop, updates: tuple[ops.Op, ops.Op] = _
     for register, position in made.items():
         if position < 0 or not variable[register] or f.types[register] not in (F32, F64):
             continue
-        added = _added(code, made, register, position, updates)
-        links = {position}
-        at = position
-        while added and register not in code[at].args:
-            at = next(made[a] for a in code[at].args if made.get(a, -1) >= 0)
-            links.add(at)
+        added, links = _added(code, made, register, position, updates)
         if added and any(register in code[k].args for k in range(loop.head + 1, loop.end) if k not in links):
             found.append(Progression(register, position, added))
     return found
 
 
-def _added(code: Sequence[Instr], made: dict[int, int], variable: int, position: int, updates: tuple[ops.Op, ops.Op]) -> list[tuple[ops.Op, int]]:
-    """What is added to a variable, from where it is written back to where it is read; nothing where it is something else."""
+def _added(
+    code: Sequence[Instr], made: dict[int, int], variable: int, position: int, updates: tuple[ops.Op, ops.Op]
+) -> tuple[list[tuple[ops.Op, int]], set[int]]:
+    """What is added to a variable, from where it is written back to where it is read, and the positions of that; nothing where it is something else."""
     added: list[tuple[ops.Op, int]] = []
+    links: set[int] = set()
     while True:
+        links.add(position)
         instr = code[position]
         if instr.op is ops.COPY:
             (of,) = instr.args
@@ -133,16 +132,16 @@ def _added(code: Sequence[Instr], made: dict[int, int], variable: int, position:
             of, other = instr.args
             if other in made:
                 if instr.op is updates[1] or of in made:
-                    return []
+                    return [], links
                 of, other = other, of
             added.append((instr.op, other))
         else:
-            return []
+            return [], links
         if of == variable:
-            return added
+            return added, links
         position = made.get(of, -1)
         if position < 0:
-            return []
+            return [], links
 
 
 def _written(nest: Nest, loop: NestLoop, found: list[Progression]) -> list[Instr]:

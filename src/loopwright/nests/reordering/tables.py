@@ -17,14 +17,12 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import LOCAL_ALIGN, MOST_LOCAL, NONE, Function, Instr
 from loopwright.ir.ops import Op
-from loopwright.nests.analysis.dependence import dependences, too_many
 from loopwright.nests.analysis.nest import Access, Nest, NestLoop, nests
 from loopwright.nests.analysis.operations import has
-from loopwright.nests.analysis.scalars import scalars
 from loopwright.nests.rewriting import apart
 from loopwright.nests.rewriting.code import Code
 from loopwright.nests.rewriting.unroll import own_array
-from loopwright.nests.steps.lanes import adjacent, free, strided
+from loopwright.nests.steps.laned import have_lanes
 from loopwright.targets.target import Target
 from loopwright.types import I64, U8, UNSIGNED, Type, vector_of
 from loopwright.vectors.tables import MOST_PARTS
@@ -132,13 +130,7 @@ def _written(nest: Nest, tables: list[_Table], target: Target, as_written: set[i
         for access in table.loads:
             instr = fast[access.position - nest.start]
             instr.args, instr.imm = [instr.args[table.place]], number
-    f.code = [*original[: nest.start], *front.out, *fast, *original[end:]]
-    made = next(one for one in nests(f) if one.loops[0].index == nest.loops[0].index)
-    variables, found = scalars(made), dependences(made, too_many(made))
-    beside = adjacent(made, variables, target)
-    laned = {loop.index for loop in (*beside, *strided(made, variables, target, beside, found)) if free(loop, found)}
-    f.code = original
-    if not loops.keys() <= laned:
+    if not have_lanes(f, [*original[: nest.start], *front.out, *fast, *original[end:]], loops.keys(), target):
         del f.arrays[arrays:]
         return None
     plain = apart.as_written(f, original, nest.start, end)

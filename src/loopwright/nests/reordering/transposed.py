@@ -21,7 +21,7 @@ from loopwright.nests.analysis.dependence import dependences, too_many
 from loopwright.nests.analysis.nest import Access, Nest, NestLoop, nests
 from loopwright.nests.analysis.operations import asking, constant_of, has
 from loopwright.nests.rewriting.code import Code
-from loopwright.nests.rewriting.unroll import clone, last_multiple, read_once
+from loopwright.nests.rewriting.unroll import clone, last_multiple, read_once, slice_of
 from loopwright.nests.splitting.distribute import replaced
 from loopwright.nests.steps.lanes import differs, independent
 from loopwright.targets.target import Target
@@ -158,7 +158,7 @@ def _made(nest: Nest, outer: NestLoop, inner: NestLoop, times: int) -> tuple[lis
     lo, hi = (read_once(f, a, head.line, out) for a in head.args[:2])
     # (Its bounds are known here, or made of what is.)
     ahead: dict[int, int] = {}
-    clone(f, [instr for instr in code[outer.head + 1 : inner.head] if instr.dst in _needed(nest, outer, inner)], ahead, out)
+    clone(f, slice_of(code[outer.head + 1 : inner.head], set(within.args)), ahead, out)
     begin, end = (ahead.get(a, a) for a in within.args[:2])
     stop = last_multiple(f, begin, end, times, within.line, out)
     emit = Code(f, within.line, out)
@@ -190,12 +190,3 @@ def _nest(nest: Nest, outer: NestLoop, inner: NestLoop, lo: int, hi: int, first:
         clone(f, code[inner.head + 1 : inner.end], own, out)
     out += [Instr(ops.END, VOID, NONE, [], 0, within.line), Instr(ops.END, VOID, NONE, [], 0, head.line)]
     return i
-
-
-def _needed(nest: Nest, outer: NestLoop, inner: NestLoop) -> set[int]:
-    """What the bounds of the inner loop are made of between the two."""
-    needed = {a for a in nest.f.code[inner.head].args if a >= 0}
-    for instr in reversed(nest.f.code[outer.head + 1 : inner.head]):
-        if instr.dst in needed:
-            needed.update(instr.args)
-    return needed

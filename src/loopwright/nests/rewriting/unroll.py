@@ -13,6 +13,7 @@ __all__ = [
     "clone",
     "crossing_branches",
     "has_loops",
+    "is_extent",
     "local_variables",
     "own_array",
     "own_copies",
@@ -275,6 +276,11 @@ def read_once(f: Function, operand: int, line: int, out: list[Instr]) -> int:
     return held
 
 
+def is_extent(f: Function, operand: int) -> bool:
+    """Whether an operand is an array's extent in a register, which is never negative; anything else may be."""
+    return operand >= 0 and any(operand in array.extents for array in f.arrays)
+
+
 def last_multiple(f: Function, lo: int, hi: int, unit: int, line: int, out: list[Instr]) -> int:
     """Code for where a loop in steps of ``unit`` stops: ``lo`` plus the greatest multiple of ``unit`` in the count of elements.
 
@@ -291,8 +297,7 @@ def last_multiple(f: Function, lo: int, hi: int, unit: int, line: int, out: list
 
     from_zero = lo < 0 and f.const_values[~lo] == 0
     count = hi
-    if not (from_zero and hi >= 0 and any(hi in array.extents for array in f.arrays)):
-        # An array's extent is never negative; anything else may be.
+    if not (from_zero and is_extent(f, hi)):
         count = emit(ops.MAX, "", hi, lo)
     if not from_zero:
         count = emit(ops.SUB, "", count, lo)

@@ -382,8 +382,9 @@ class _Body:
         self.least = 0
         self.rows: dict[int, int] = {}
         self.crossing = False
-        stored = {access.array for access in nest.accesses if access.store and loop.head < access.position < loop.end}
-        self.tables = {number for number, array in enumerate(nest.f.arrays) if array.size and number not in stored}
+        self.tables = {number for number, array in enumerate(nest.f.arrays) if array.size}
+        if self.tables:
+            self.tables.difference_update([access.array for access in nest.accesses if access.store and loop.head < access.position < loop.end])
 
     def seldom(self, position: int) -> bool:
         """Whether what is accessed at a place is accessed once for all of an inner loop."""
