@@ -57,6 +57,7 @@ def _improve(f: Function, target: Target) -> None:
     forwarding.run(f)
     if f.options.fastmath:
         reciprocals.of_elements(f)
+        reciprocals.while_waiting(f)
     if target.core.window == 0:
         # It is imported for the targets that need it.
         from loopwright.pipelining.pipeline import overlap

@@ -9,6 +9,9 @@
 
 So are divisions by constants. What is computed in the loop from what does not change in it (``f32(n)``) has its reciprocal right behind it, and both leave the loop. A product is rounded twice so, and is off by 1.5 ulp at most where the reciprocal is a normal number. An element of an array that the loop does not store to (``a[r, r]`` in a loop over ``i``)
 stays the same as well: its reciprocal is computed where it is loaded, and leaves the loop with it (``simplify``).
+
+Where what is divided is waited for, in a total of a loop inside or by the next iteration, and what divides it is not (``x[i] = s / a[i, i]`` behind a sum of products with ``x``), the reciprocal is computed
+meanwhile: what is left to wait for is a product. Several divisions by one number that nothing waits for are products with its reciprocal, too.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.half_floats import is_half
 from loopwright.ir.loops import IS_LOOP
 
-__all__ = ["of_elements", "run"]
+__all__ = ["of_elements", "run", "while_waiting"]
 
 #: Per width of a float the least normal number, and the greatest that is not too close to infinity.
 _NORMAL: Final[dict[int, tuple[float, float]]] = {32: (2.0**-126, 2.0**126), 64: (2.0**-1022, 2.0**1022)}
@@ -161,6 +164,95 @@ def of_elements(f: Function) -> None:
         instr.op, instr.args = ops.MUL, [instr.args[0], made[place]]
     if behind:
         f.code = [one for k, instr in enumerate(code) for one in (instr, *behind.get(k, []))]
+
+
+def while_waiting(f: Function) -> None:
+    """Rewrite divisions in loops whose first operands are waited for, and several by one divisor."""
+    if not _divides(f):
+        return
+    code = f.code
+    ahead: dict[int, Instr] = {}
+    around = [_Body(False, False, set())]
+    for k, instr in enumerate(code):
+        op = instr.op
+        if op.closes:
+            left = around.pop()
+            around[-1].late |= left.written if left.is_loop else left.late
+            around[-1].written |= left.written
+        if op.opens:
+            is_loop = IS_LOOP[op.code]
+            around.append(_Body(is_loop, is_loop or around[-1].in_loop, _handed_on(f, k) if is_loop else around[-1].late))
+        body = around[-1]
+        if instr.dst >= 0:
+            if f.variable[instr.dst]:
+                body.written.add(instr.dst)
+                body.late.discard(instr.dst)
+            if not body.late.isdisjoint(instr.args):
+                body.late.add(instr.dst)
+        if body.in_loop and op is ops.DIV and instr.type.is_float and not is_half(instr.type) and min(instr.args) >= 0 and not f.variable[instr.args[1]]:
+            number, divisor = instr.args
+            if divisor not in body.late and (number in body.late or divisor in body.divided):
+                _by_reciprocal(f, instr, body, ahead)
+            elif divisor not in body.late:
+                body.divided[divisor] = instr
+    if ahead:
+        f.code = [one for instr in code for one in ((ahead[id(instr)], instr) if id(instr) in ahead else (instr,))]
+
+
+class _Body:
+    """What is between two brackets.
+
+    Attributes:
+        is_loop, in_loop: it is a loop's; it is in one, at least.
+        late: what is waited for.
+        written: the variables that have been written.
+        made: the reciprocals that are there.
+        divided: per divisor the division by it.
+    """
+
+    __slots__ = ("divided", "in_loop", "is_loop", "late", "made", "written")
+
+    def __init__(self, is_loop: bool, in_loop: bool, late: set[int]) -> None:
+        self.is_loop = is_loop
+        self.in_loop = in_loop
+        self.late = set(late)
+        self.written: set[int] = set()
+        self.made: dict[int, int] = {}
+        self.divided: dict[int, Instr] = {}
+
+
+def _by_reciprocal(f: Function, instr: Instr, body: _Body, ahead: dict[int, Instr]) -> None:
+    """Make a division a product, and one that came before it as well; ``ahead`` receives what is computed in front of the first."""
+    divisor = instr.args[1]
+    if divisor not in body.made:
+        body.made[divisor] = f.register(instr.type, "")
+        first = body.divided.get(divisor, instr)
+        ahead[id(first)] = Instr(ops.DIV, instr.type, body.made[divisor], [f.const(instr.type, 1.0), divisor], 0, first.line)
+        if first is not instr:
+            first.op, first.args = ops.MUL, [first.args[0], body.made[divisor]]
+    instr.op, instr.args = ops.MUL, [instr.args[0], body.made[divisor]]
+
+
+def _handed_on(f: Function, head: int) -> set[int]:
+    """The variables that a loop hands on to its next iteration; none of one over lanes, which do not wait for each other."""
+    loop = f.code[head].loop
+    if loop is not None and loop.lanes:
+        return set()
+    read: set[int] = set()
+    written: set[int] = set()
+    first: set[int] = set()  # what each iteration has written
+    depth = 1
+    for k in range(head + 1, len(f.code)):
+        instr = f.code[k]
+        depth += int(instr.op.opens) - int(instr.op.closes)
+        if depth == 0:
+            break
+        read.update([a for a in instr.args if a >= 0 and f.variable[a] and a not in first])
+        if instr.dst >= 0 and f.variable[instr.dst]:
+            written.add(instr.dst)
+            if depth == 1:
+                first.add(instr.dst)
+    return read & written
 
 
 def _stored(f: Function, head: int) -> set[int]:

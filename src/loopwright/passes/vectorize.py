@@ -31,7 +31,7 @@ from loopwright.passes.short_rows import Places, Rows, in_powers, rereads
 from loopwright.passes.vector_loop import USUAL, WORDS, VectorLoop, buffers, least
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, U8, VOID, vector_of
-from loopwright.vectors.accesses import ALONG, ANYWHERE, APART, SAME, lay
+from loopwright.vectors.accesses import ALONG, ANYWHERE, APART, BACK, SAME, lay
 from loopwright.vectors.arms import merge
 from loopwright.vectors.bitmaps import bit_accesses
 from loopwright.vectors.carried import Carried, carried_by
@@ -121,7 +121,10 @@ def run(f: Function, target: Target) -> None:
             or f.const_values[~instr.args[2]] < 0
             or (within is not None and _scraps(f, target, shapes, leaves))
         ):
-            _split(f, target, root, shapes, leaves, (position, end), out, found, None, within is not None)
+            rows = None
+            if not regular and found is None and within is not None and not instr.loop.whole and f.const_values[~instr.args[2]] == 1 and _ways(f, shapes, leaves) <= {SAME, ALONG, BACK}:
+                rows = rereads(f, target, shapes, leaves, (position, end), within, places)
+            _split(f, target, root, shapes, leaves, (position, end), out, found, rows, within is not None)
         else:
             rows = None
             if found is None and within is not None and _shorten(f, target, shapes, root, (position, end)):
@@ -243,6 +246,13 @@ def _survey(f: Function, target: Target, shapes: Divergence, leaves: list[Leaf],
     loop = root.opener.loop
     crosses = bool(crossing & stored) and not (loop is not None and loop.free)
     return regular, crosses or any(accesses[leaf.instr.imm] > 1 or _in_loop(leaf, root) for leaf in anywhere)
+
+
+def _ways(f: Function, shapes: Divergence, leaves: list[Leaf]) -> set[int]:
+    """How accesses of lanes lie in memory."""
+    return {
+        lay(shapes, leaf.instr.args[-len(f.arrays[leaf.instr.imm].extents) :]) for leaf in leaves if leaf.instr.op is ops.LOAD or leaf.instr.op is ops.STORE
+    }
 
 
 def _scraps(f: Function, target: Target, shapes: Divergence, leaves: list[Leaf]) -> bool:
@@ -390,14 +400,12 @@ def _split(
 def _with_rest(vectors: VectorLoop, shapes: Divergence, leaves: list[Leaf]) -> int:
     """Write a loop of whole steps, and behind it what is left over, under a mask, if elements in turn are all that lanes access apart from each other; where they stop comes back."""
     f, target, head = vectors.f, vectors.target, vectors.head
-    kinds = {
-        lay(shapes, leaf.instr.args[-len(f.arrays[leaf.instr.imm].extents) :]) for leaf in leaves if leaf.instr.op is ops.LOAD or leaf.instr.op is ops.STORE
-    }
+    kinds = _ways(f, shapes, leaves)
     simple = vectors.carried is None and vectors.leaving is None and not vectors.narrow and not vectors.loop.whole and f.const_values[~head.args[2]] == 1
     loaded, stored = ({leaf.instr.imm for leaf in leaves if leaf.instr.op is op} for op in (ops.LOAD, ops.STORE))
     # (What is loaded next waits for stores under masks.)
     simple = simple and not loaded & stored
-    if not simple or target.scalar_remainders or APART not in kinds or not kinds <= {SAME, ALONG, APART} or _scraps(f, target, shapes, leaves):
+    if not simple or target.scalar_remainders or not kinds & {APART, BACK} or not kinds <= {SAME, ALONG, APART, BACK} or _scraps(f, target, shapes, leaves):
         return vectors.write()
     hi = vectors.hi
     stop = vectors.write(followed=True)

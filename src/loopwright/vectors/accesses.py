@@ -187,7 +187,7 @@ class Accesses(Operations):
     def backwards(self, type_: Type, indices: list[int]) -> tuple[int, list[int]]:
         """Of lanes that go down in memory: the mask, and the indices of the last lane's element."""
         mask = self.running(type_.bits)
-        if self.mask != self.all:
+        if self.mask != self.all or not self.whole:
             bits = vector_of(SIGNED[type_.bits], self.lanes)
             shown = self.define(ops.REVERSE, bits, [self.define(ops.ONES_WHERE, bits, [mask], bits)], bits)
             mask = self.define(ops.NE, bits, [shown, self.f.const(bits, 0)], mask_of(type_.bits, self.lanes))

@@ -131,12 +131,20 @@ def by_small_indices(nest: Nest, target: Target, runs: list[Run]) -> bool:
     f = nest.f
     if not target.vector_bits or not any(_begins(instr, target, f) for instr in f.code[nest.start : nest.end]):
         return False
+    innermost = {loop.index for loop in nest.loops if not any(other.parent is loop for other in nest.loops)}
     sizes = _Sizes(nest)
     narrow: dict[int, int] = {}  # i64 -> the same in 32 bits
     most: dict[int, int] = {}  # per bound, what it may be at most
     out = f.code[: nest.start]
+    divides = False
     for instr in f.code[nest.start : nest.end]:
         sizes.follow(instr)
+        if instr.op is ops.FOR or instr.op is ops.END:
+            divides = instr.dst in innermost
+        if instr.op in _DIVIDING and not divides:
+            # (What is beside a loop tells which plane or row that is in: dependences are known of its remainders in 64 bits alone.)
+            out.append(instr)
+            continue
         size = _fits(instr, narrow, sizes, target, f)
         if size is None:
             out.append(instr)
