@@ -42,6 +42,7 @@ from loopwright.nests.splitting import (
     listed,
     products_apart,
     quotients,
+    rows_turned,
     searched_after,
     shortcuts,
     split_bounds,
@@ -99,7 +100,8 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     for nest in parted if report is not None else ():
         nest.record = report.begins(nest, target)
         _too_many(nest, nest.record)
-    apart_before = _with_values_in_variables(f, target, done, as_written)
+    together: set[int] = set()
+    apart_before = _with_values_in_variables(f, target, done, as_written, together)
     found = nests(f)
     written = f.code
     fused = fusion.run(f, found, target)
@@ -109,7 +111,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
         found = nests(f)
         written = f.code
     plain = fused.plain | as_written
-    beside = distribute.run(f, [nest for nest in found if nest.loops[0].index not in plain], target, core) | plain
+    beside = distribute.run(f, [nest for nest in found if nest.loops[0].index not in plain | together], target, core) | plain
     if f.code is not written:
         found = nests(f)
         written = f.code
@@ -120,6 +122,10 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
         written = f.code
     whole = [nest for nest in found if nest.loops[0].index not in beside and nest.loops[0].index not in listed_first]
     _add(done, cut_rows.run(f, whole, target, core, beside))
+    if f.code is not written:
+        found = nests(f)
+        written = f.code
+    _add(done, rows_turned.run(f, [nest for nest in found if nest.loops[0].index not in beside], target, beside))
     if f.code is not written:
         found = nests(f)
         written = f.code
@@ -180,13 +186,13 @@ def _with_known_conditions(f: Function, target: Target, done: dict[int, list[str
         shortcuts.run(f)
 
 
-def _with_values_in_variables(f: Function, target: Target, done: dict[int, list[str]], as_written: set[int]) -> set[int]:
-    """Hold elements in variables, and take recurrences apart. Returns the indices of the outermost loops before which it is asked whether arrays overlap; ``as_written`` receives those that stay as they are."""
+def _with_values_in_variables(f: Function, target: Target, done: dict[int, list[str]], as_written: set[int], together: set[int]) -> set[int]:
+    """Hold elements in variables, and take recurrences apart. Returns the indices of the outermost loops before which it is asked whether arrays overlap; ``as_written`` receives those that stay as they are,
+    and ``together`` those of which no loop is to be distributed."""
     found = nests(f)
     written = f.code
     _add(done, held_elements.run(f, found, target, as_written))
     _add(done, scratch.run(f, found if f.code is written else nests(f), target, as_written))
-    _add(done, expanded.run(f, nests(f), target, as_written))
     if choices.run(f):
         values.run(f)
     _add(done, searched_after.run(f, target, as_written))
@@ -199,6 +205,9 @@ def _with_values_in_variables(f: Function, target: Target, done: dict[int, list[
     _add(done, progressions.run(f, target))
     _add(done, from_tables.run(f, target))
     apart_before: set[int] = set()
+    expanded_arrays = expanded.run(f, target, apart_before)
+    together.update(expanded_arrays)
+    _add(done, expanded_arrays)
     _add(done, products_apart.run(f, target, apart_before, as_written))
     _add(done, turned.run(f, target, apart_before))
     _add(done, columns.run(f, target, apart_before))

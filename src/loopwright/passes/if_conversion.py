@@ -20,17 +20,20 @@ import math
 from typing import Final
 
 from loopwright.ir import ops
-from loopwright.ir.function import NONE, Function, Instr
+from loopwright.ir.function import NONE, Function, Instr, Mem
 from loopwright.ir.loops import IS_LOOP
 from loopwright.passes.elif_ import nested
 from loopwright.targets.target import Target
-from loopwright.types import BOOL, I64, VOID, Type, limits
+from loopwright.types import BOOL, I64, PTR, VOID, Type, limits
 
 #: Both arms together may have so many operations, and give so many variables a value.
 _MOST: Final = 6
 _VARIABLES: Final = 3
 #: So many instructions are looked at to find what a value is made of.
 _FOLLOWED: Final = 8
+#: An arm may load so many elements that the other does not.
+_LOADS: Final = 2
+_ORDERED: Final = frozenset((ops.LT, ops.LE, ops.GT, ops.GE))
 #: So many instructions of a turn are much.
 _MUCH: Final = 12
 #: Chains of ``elif`` with so many tests, in so many instructions, are looked at.
@@ -74,6 +77,18 @@ class _Arm:
         self.values: dict[int, int] = {}
         self.store: Instr | None = None
         self.cost = 0
+
+
+class _Beside:
+    """How an arm loads: whether it is the first, by which comparison; what else every turn loads; how much it has loaded so."""
+
+    __slots__ = ("access", "compare", "first", "loads")
+
+    def __init__(self, compare: Instr, access: Instr, first: bool) -> None:
+        self.compare = compare
+        self.access = access
+        self.first = first
+        self.loads = 0
 
 
 def run(f: Function, target: Target) -> None:
@@ -411,7 +426,10 @@ class _Conversion:
             into = self.register(first.type)
             loads.append(Instr(first.op, first.type, into, first.args, first.imm, first.line, first.source, first.mem))
             arms[0].loaded[id(first)] = arms[1].loaded[id(second)] = into
-        if not self.follow(codes[0], arms[0]) or not self.follow(codes[1], arms[1]):
+        before = out[closed.start - 1] if closed.start else None
+        compare = before if before is not None and before.dst == condition and before.op.result == "M" and before.mem is None else None
+        beside = self.beside(closed.start, compare)
+        if not all(self.follow(code, arm, beside[n : n + 1]) for n, (code, arm) in enumerate(zip(codes, arms, strict=True))):
             return False
         variables = list(dict.fromkeys([*arms[0].values, *arms[1].values]))
         if arms[0].cost + arms[1].cost > _MOST or len(variables) > _VARIABLES or not self.unforeseen(condition):
@@ -431,8 +449,6 @@ class _Conversion:
             return True
         if condition in variables:
             return False
-        before = out[closed.start - 1] if closed.start else None
-        compare = before if before is not None and before.dst == condition and before.op.result == "M" and before.mem is None else None
         chosen = [f.types[v] for v in variables]
         if not self.same_store(arms):
             return False
@@ -440,7 +456,7 @@ class _Conversion:
             chosen.append(arms[0].store.type)
         if compare is not None and not all(self.chooses_by(compare, type_) for type_ in chosen):
             compare = None
-        if compare is None and not all(self.target.chooses_by(I64, type_) for type_ in chosen):
+        if compare is None and not all(self.target.chooses_by_bool(type_) for type_ in chosen):
             return False
         if self.extreme(compare, arms, loops[-1]) and not (
             compare is not None and (self.seldom(compare, loops) or self.begins_anew(variables, closed.start, loops))
@@ -554,7 +570,45 @@ class _Conversion:
             written.add(instr.dst)
         return found
 
-    def follow(self, code: list[Instr], arm: _Arm) -> bool:
+    def beside(self, start: int, compare: Instr | None) -> list[_Beside]:
+        """For each arm, how it may load what only it loads: which of two numbers is greater nobody foresees, and there is something that every turn accesses. Empty where it may not."""
+        out = self.out
+        if compare is None or compare.op not in _ORDERED or not self.chooses_by(compare, PTR):
+            return []
+        written: set[int] = set()
+        for instr in reversed(out[:start]):
+            if instr.op.effect == ops.CONTROL:
+                break
+            mem = instr.mem
+            if instr.op is ops.LOAD_AT and mem is not None and mem.origin is None and written.isdisjoint(instr.args) and instr.dst not in instr.args:
+                return [_Beside(compare, instr, first) for first in (True, False)]
+            written.add(instr.dst)
+        return []
+
+    def loaded(self, load: Instr, args: list[int], arm: _Arm, beside: _Beside) -> int:
+        """The register of what an arm loads, from where it is if the arm counts, and elsewhere from what is there in any case; NONE where that is too little."""
+        mem, there = load.mem, beside.access.mem
+        if mem is None or there is None or mem.origin is not None or load.type.lanes or not mem.size or mem.size > there.size or beside.loads >= _LOADS:
+            return NONE
+        beside.loads += 1
+        places: list[int] = []
+        for operands, one in ((args, mem), (beside.access.args, there)):
+            places.append(self.register(PTR))
+            arm.made.append(
+                Instr(ops.ADDRESS, PTR, places[-1], operands[-2:] if one.indexed else operands[-1:], 0, load.line, VOID, Mem(one.indexed, one.scale, one.disp))
+            )
+        if not beside.first:
+            places.reverse()
+        where, made = self.register(PTR), self.register(load.type)
+        compare = beside.compare
+        holds = self.register(BOOL)
+        arm.made.append(Instr(compare.op, compare.type, holds, list(compare.args), compare.imm, compare.line))
+        arm.made.append(Instr(ops.SELECT, PTR, where, [holds, *places], 0, load.line, VOID))
+        arm.made.append(Instr(ops.LOAD_AT, load.type, made, [where], load.imm, load.line, load.source, Mem(False, 1, 0, mem.size, False, -1, mem.array)))
+        arm.cost += 1
+        return made
+
+    def follow(self, code: list[Instr], arm: _Arm, beside: list[_Beside]) -> bool:
         """Take an arm apart. False where it does what both cannot do."""
         f = self.f
         inner: dict[int, int] = {}  # what is no variable of the code around
@@ -567,6 +621,12 @@ class _Conversion:
             args = [arm.values.get(a, inner.get(a, a)) for a in instr.args]
             if op is ops.STORE_AT and arm.store is None and not type_.lanes:
                 arm.store = Instr(op, type_, NONE, args, instr.imm, instr.line, instr.source, instr.mem)
+                continue
+            if op is ops.LOAD_AT and beside and arm.store is None:
+                made = self.loaded(instr, args, arm, beside[0])
+                if made == NONE:
+                    return False
+                (arm.values if f.variable[instr.dst] else inner)[instr.dst] = made
                 continue
             source = instr.source if op is ops.CONVERT else type_
             compares = op.result == "M" and len(args) == 2

@@ -122,7 +122,14 @@ def run(f: Function, target: Target) -> None:
             or (within is not None and _scraps(f, target, shapes, leaves))
         ):
             rows = None
-            if not regular and found is None and within is not None and not instr.loop.whole and f.const_values[~instr.args[2]] == 1 and _ways(f, shapes, leaves) <= {SAME, ALONG, BACK}:
+            if (
+                not regular
+                and found is None
+                and within is not None
+                and not instr.loop.whole
+                and f.const_values[~instr.args[2]] == 1
+                and _ways(f, shapes, leaves) <= {SAME, ALONG, BACK}
+            ):
                 rows = rereads(f, target, shapes, leaves, (position, end), within, places)
             _split(f, target, root, shapes, leaves, (position, end), out, found, rows, within is not None)
         else:

@@ -17,7 +17,7 @@ from loopwright.ir.ops import Op
 from loopwright.native_build import mypyc_attr
 from loopwright.targets.core import Core
 from loopwright.targets.pipeline import Pass
-from loopwright.types import Type
+from loopwright.types import I64, Type
 
 ANY_REGISTER: Final = -1
 #: In ``Use.fixed`` of a result: of an instruction, it is the first in the run of registers that ``Rule.results`` demands; of a ``part``, it is where the
@@ -762,6 +762,10 @@ class Target:
     def chooses_by_floats(self, source: Type, type_: Type) -> bool:
         """The same of a comparison of scalar floats that says which is greater: ``select_lt``, ``select_nlt`` and so on, but not ``select_eq`` and ``select_ne``."""
         return False
+
+    def chooses_by_bool(self, type_: Type) -> bool:
+        """Whether ``select`` takes one of two scalars of a type by a truth value without a branch."""
+        return self.chooses_by(I64, type_)
 
     def scalars_as_lanes(self, type_: Type) -> Type | None:
         """The vector type in whose lanes scalar integers of a type had better be where a loop waits for minima and maxima of them; None where they stay as they are."""

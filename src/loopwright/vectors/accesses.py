@@ -32,6 +32,7 @@ class Accesses(Operations):
     Attributes:
         shapes: what differs by lane.
         mask: the lanes that run what is made next; ``all`` those that the loop runs at all.
+        whole: in every step all lanes run, but for conditions.
         dear: stores under a mask take many times as long as others.
         offsets: index register -> (the register that it is computed from, what is added to that).
     """
@@ -41,6 +42,7 @@ class Accesses(Operations):
         self.shapes = shapes
         self.all = f.register(self.mask_type)
         self.mask = self.all
+        self.whole = False
         self.dear = False
         self.offsets: dict[int, tuple[int, int]] = {}
 

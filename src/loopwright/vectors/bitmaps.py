@@ -290,14 +290,12 @@ class Bitmaps(HandedOn):
 
     Attributes:
         bits_at: ``id`` of an instruction -> the access that it ends.
-        whole: in every step all lanes run, but for conditions.
         start: the loop's first index, where it is known; 1 where it is not.
     """
 
     def __init__(self, f: Function, shapes: Divergence, lanes: int, width: int, has: Asked) -> None:
         super().__init__(f, shapes, lanes, width, has)
         self.bits_at: dict[int, BitAccess] = {}
-        self.whole = False
         self.start = 1
 
     def pattern(self, name: str, element: Type, values: list[int]) -> int:

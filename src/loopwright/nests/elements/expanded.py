@@ -49,12 +49,11 @@ _LOOPS: Final = (ops.FOR,)
 _Range = tuple[Form, Form]
 
 
-def run(f: Function, found: list[Nest], target: Target, distinct: set[int]) -> dict[int, str]:
+def run(f: Function, target: Target, distinct: set[int]) -> dict[int, str]:
     """Expand the arrays of such loops of a function.
 
     Args:
         f: the function.
-        found: its nests.
         target: the machine.
         distinct: receives the indices of outermost loops that run only where arrays do not overlap.
 
@@ -64,15 +63,16 @@ def run(f: Function, found: list[Nest], target: Target, distinct: set[int]) -> d
     done: dict[int, str] = {}
     if not target.vector_bits or f.options.check:
         return done
-    for nest in reversed(found):
+    for nest in reversed(nests(f)):
         if nest.obstacles or len(nest.loops) < 2:
             continue
         for loop in nest.loops:
             filled = _filled(nest, loop)
             if filled and _worth(nest, loop, target):
-                told = _rewritten(nest, loop, filled, target, distinct)
+                told, index = _rewritten(nest, loop, filled, target)
                 if told:
-                    done[nest.loops[0].index] = told
+                    distinct.add(index)
+                    done[index] = told
                     break
     return done
 
@@ -296,8 +296,8 @@ def _worth(nest: Nest, loop: NestLoop, target: Target) -> bool:
     return left > 0
 
 
-def _rewritten(nest: Nest, loop: NestLoop, filled: list[_Filled], target: Target, distinct: set[int]) -> str:
-    """Expand the arrays of a loop where it gets lanes so. Returns what was done, or nothing."""
+def _rewritten(nest: Nest, loop: NestLoop, filled: list[_Filled], target: Target) -> tuple[str, int]:
+    """Expand the arrays of a loop where it gets lanes so. Returns what was done, or nothing, and the index of the outermost loop."""
     f = nest.f
     original, arrays, end = f.code, len(f.arrays), nest.end + 1
     elements = [f.arrays[one.accesses[0].array].element.size for one in filled]
@@ -305,7 +305,7 @@ def _rewritten(nest: Nest, loop: NestLoop, filled: list[_Filled], target: Target
     # (What is left of the frame, some of it for others.)
     most = min(MOST_BYTES, MOST_LOCAL - f.local_bytes() - (len(filled) + 4) * LOCAL_ALIGN) // (width * sum(elements))
     if most < FEWEST:
-        return ""
+        return "", NONE
     front = Code(f, loop.line, [])
     held = {value: _register(nest, value) for one in filled for form in itertools.chain(*one.ranges) for value in form.terms}
     where = {value: register for value, register in held.items() if register is not None}
@@ -321,14 +321,14 @@ def _rewritten(nest: Nest, loop: NestLoop, filled: list[_Filled], target: Target
         behind = of_form(nest, one.last.plus(Form(1, {}), 1), front.line, front.out, where)
         runs.append((ops.LE, front.op(ops.SUB, behind, base), f.const(I64, most)))
         for first, last in one.ranges:
-            asked = (first.constant, last.constant, *first.terms.items(), *last.terms.items())
+            question = (first.constant, last.constant, *first.terms.items(), *last.terms.items())
             difference = _apart(last, first)
             if difference is not None and difference < 0:
                 # (A loop that never runs.)
                 del f.arrays[arrays:]
-                return ""
-            if difference is None and asked not in known:
-                known.add(asked)
+                return "", NONE
+            if difference is None and question not in known:
+                known.add(question)
                 runs.append((ops.LE, of_form(nest, first, front.line, front.out, where), of_form(nest, last, front.line, front.out, where)))
         number = len(f.arrays)
         own = f.local_array(f"{array.name}.lanes", array.element, (most, width))
@@ -345,16 +345,17 @@ def _rewritten(nest: Nest, loop: NestLoop, filled: list[_Filled], target: Target
     f.code = original
     if not gains:
         del f.arrays[arrays:]
-        return ""
+        return "", NONE
     asked = [(a, b, False) for a, b, _ in apart.pairs(nest)]
     plain_code = apart.as_written(f, original, nest.start, end)
-    distinct.add(nest.loops[0].index)
     f.code = [*original[: nest.start], *front.out, *apart.versioned(f, asked, plain_code, body, front.line, runs), *original[end:]]
     names = ", ".join([f.arrays[array].name for array in numbers])
-    return f"an element of {names} for each of {width} iterations of {nest.name(loop)}"
+    return f"an element of {names} for each of {width} iterations of {nest.name(loop)}", body[0].dst
 
 
-def _strips(nest: Nest, loop: NestLoop, filled: list[_Filled], numbers: dict[int, tuple[int, int]], where: dict[int, int], width: int) -> tuple[list[Instr], int]:
+def _strips(
+    nest: Nest, loop: NestLoop, filled: list[_Filled], numbers: dict[int, tuple[int, int]], where: dict[int, int], width: int
+) -> tuple[list[Instr], int]:
     """A loop, so many iterations at a time, with an element for each of these; and the index of the loop over them."""
     f = nest.f
     head = f.code[loop.head]

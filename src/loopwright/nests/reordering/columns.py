@@ -195,7 +195,8 @@ def _written(nest: Nest, columns: list[_Column], target: Target) -> tuple[list[I
     f.code = original
     if not heads <= laned:
         del f.arrays[arrays:]
-        return None
+        left = [column for column in columns if column.inner.index in laned]
+        return _written(nest, left, target) if left else None
     asked = [(a, b, False) for a, b, _ in apart.pairs(nest)]
     plain = apart.as_written(f, original, nest.start, end)
     code = apart.versioned(f, asked, plain, [*front.out, *body], front.line, runs)

@@ -37,7 +37,7 @@ from loopwright.ir import ops
 from loopwright.ir.function import NONE, Array, Function, Instr
 from loopwright.nests.analysis.dependence import Dependence, dependences, too_many
 from loopwright.nests.analysis.graph import graph_of, recurrence_bound
-from loopwright.nests.analysis.nest import Nest, NestLoop
+from loopwright.nests.analysis.nest import Nest, NestLoop, nests
 from loopwright.nests.analysis.scalars import HANDED, PRIVATE, Scalar, any_order, scalars
 from loopwright.nests.branches.conversion import LONG, takes_long
 from loopwright.nests.idioms.counting import takes_lanes
@@ -45,6 +45,7 @@ from loopwright.nests.rewriting.code import Code
 from loopwright.nests.rewriting.unroll import clone, read_once
 from loopwright.nests.splitting.conditions import own_variables
 from loopwright.nests.splitting.distribute import Unit, improves, in_lanes_alone, may_gain, replaced, units_of, waits
+from loopwright.nests.splitting.rows_turned import turn
 from loopwright.nests.steps.lanes import adjacent, differs, free, strided
 from loopwright.targets.core import Core
 from loopwright.targets.target import Target
@@ -463,4 +464,16 @@ class _Behind(_Cut):
         lo, hi, _step = self.f.code[self.loop.head].args
         made: list[Instr] = []
         self.emit(number, lo, hi, lo, made)
-        return in_lanes_alone(self.nest, self.loop, made, target)
+        return in_lanes_alone(self.nest, self.loop, made, target) or _in_lanes_turned(self.nest, self.loop, made, target)
+
+
+def _in_lanes_turned(nest: Nest, loop: NestLoop, made: list[Instr], target: Target) -> bool:
+    """Whether a loop that stands in the place of another has lanes once the rows that its iterations go along are turned round."""
+    f = nest.f
+    code, arrays = f.code, len(f.arrays)
+    f.code = [*code[: loop.head], *made, *code[loop.end + 1 :]]
+    changed = next((one for one in nests(f) if one.start >= nest.start), None)
+    found = changed is not None and not changed.obstacles and turn(changed, changed.loops[loop.number], target) is not None
+    f.code = code
+    del f.arrays[arrays:]
+    return found

@@ -23,7 +23,7 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import Function, Instr
 from loopwright.nests.analysis.dependence import Dependence, dependences, too_many
-from loopwright.nests.analysis.nest import Access, Nest, NestLoop, nests
+from loopwright.nests.analysis.nest import Access, Nest, NestLoop, Run, nests
 from loopwright.nests.analysis.scalars import CARRIED, PRIVATE, Scalar, any_order, scalars
 from loopwright.nests.branches.conversion import converted
 from loopwright.nests.rewriting import apart
@@ -347,15 +347,17 @@ def in_lanes_alone(nest: Nest, loop: NestLoop, made: list[Instr], target: Target
     return found
 
 
-def replaced(nest: Nest, loop: NestLoop, instead: list[Instr], written: set[int], ahead: Sequence[Instr] = ()) -> None:
-    """Put other code in the place of a loop, ``ahead`` in front of the nest, and the nest as written beside it where arrays might overlap; ``written`` receives the index of that one's outermost loop."""
+def replaced(nest: Nest, loop: NestLoop, instead: list[Instr], written: set[int], ahead: Sequence[Instr] = (), runs: Sequence[Run] = ()) -> None:
+    """Put other code in the place of a loop, ``ahead`` in front of the nest, and the nest as written beside it where arrays might overlap, or one of ``runs`` does not hold; ``written`` receives the index
+    of that one's outermost loop, if it is there for arrays that overlap alone."""
     f = nest.f
     code = f.code
     # (Parts of an iteration are put into another order: arrays must not be one either.)
     asked = [(a, b, False) for a, b, _ in apart.pairs(nest)]
     plain: list[Instr] = []
-    if asked:
+    if asked or runs:
         plain = apart.as_written(f, code, nest.start, nest.end + 1)
-        written.add(plain[0].dst)
+        if not runs:
+            written.add(plain[0].dst)
     fast = [*ahead, *code[nest.start : loop.head], *instead, *code[loop.end + 1 : nest.end + 1]]
-    f.code = code[: nest.start] + apart.versioned(f, asked, plain, fast, code[nest.start].line) + code[nest.end + 1 :]
+    f.code = code[: nest.start] + apart.versioned(f, asked, plain, fast, code[nest.start].line, runs) + code[nest.end + 1 :]

@@ -380,7 +380,7 @@ def _select(target: Any, f: Function, instr: Instr, emit: Emit, late: bool) -> b
         emit(Instr(ops.ANDNOT, type_, no, [m, b], 0, line))
         emit(Instr(ops.OR, type_, instr.dst, [yes, no], 0, line))
         return True
-    if late and type_.is_float and not type_.lanes:
+    if late and type_.is_float and not type_.lanes and type_.bits < 32:
         sequences.select_by_branch(f, instr, emit)
         return True
     return False

@@ -553,6 +553,12 @@ gt               | i8x i16x i32x i64x            | VPCMPGT? d, a, b
 count_where      | intx                          | VPSUB? d, b, a
 select           | int bool                      | TEST a, a
                  |                               | CMOVE b, c
+select           | f32 f64 bool                  | KMOVW t:k, a:r32
+                 |                               | VBLENDMP$ d{t}, c, b
+select           | f32 f64 bool                  | XOR t:r32, t:r32
+                 |                               | SUB t:r64, a:r64
+                 |                               | VMOVQ u:xmm, t:r64
+                 |                               | VBLENDVP$ d, c, b, u
 select           | int8x int16x f16x             | VPBLENDM? d{a}, c, b
 select           | int32x int64x floatx          | VBLENDMP$ d{a}, c, b
 select           | int8x int16x mask             | VPBLENDVB d, c, b, a

@@ -32,7 +32,7 @@ from loopwright.targets.x86.core import CORE
 from loopwright.targets.x86.lowering import missing, rule_for
 from loopwright.targets.x86.operands import X86Assembler, bits_as_immediate, fits32
 from loopwright.targets.x86.registers import K0, RBP, REGISTERS
-from loopwright.types import BOOL, F32, F64, PTR, U32, VOID, Type, vector_of
+from loopwright.types import BOOL, F32, F64, I64, PTR, U32, VOID, Type, vector_of
 
 __all__ = ["V3_FEATURES", "V4_FEATURES", "X86"]
 
@@ -296,6 +296,10 @@ class X86(Target):
     def chooses_by_floats(self, source: Type, type_: Type) -> bool:
         # UCOMISS and CMOVA, CMOVAE; CMPSS and BLENDVPS.
         return not type_.lanes and (type_.is_integer or type_ is PTR or type_ is BOOL or (type_ is source and type_.bits >= 32))
+
+    def chooses_by_bool(self, type_: Type) -> bool:
+        # CMOVE; KMOVW or VMOVQ and a blend.
+        return self.chooses_by(I64, type_) or (type_.is_float and not type_.lanes and type_.bits >= 32)
 
     def looks_up(self, type_: Type, source: Type) -> bool:
         gather = Instr(ops.GATHER_AT, type_, NONE, [], 0, 0, source)
