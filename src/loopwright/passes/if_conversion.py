@@ -458,6 +458,9 @@ class _Conversion:
             compare = None
         if compare is None and not all(self.target.chooses_by_bool(type_) for type_ in chosen):
             return False
+        if any(type_.is_float for type_ in chosen) and compare is None and (before is None or before.dst != condition or before.op in (ops.EQ, ops.NE)):
+            # (What begins anew where a number is a certain one does so seldom.)
+            return False
         if self.extreme(compare, arms, loops[-1]) and not (
             compare is not None and (self.seldom(compare, loops) or self.begins_anew(variables, closed.start, loops))
         ):

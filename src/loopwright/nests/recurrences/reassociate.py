@@ -123,9 +123,10 @@ class _Arrivals:
         of: by register, when its value is there, where it waits; a variable's as it is at the beginning of an iteration.
         written: by variable, where in the body it is written, and when that is there.
         uses: how often each register is read.
+        leads: the registers that the variables are made of in the end; nothing waits for the rest.
     """
 
-    __slots__ = ("of", "uses", "written")
+    __slots__ = ("leads", "of", "uses", "written")
 
     def __init__(self, f: Function, body: list[Instr], variables: set[int]) -> None:
         self.uses: dict[int, int] = {}
@@ -139,6 +140,13 @@ class _Arrivals:
             for instr in body:
                 if instr.op in _SUMS:
                     fused.update(a for a in instr.args if a in products)
+        self.leads = set(variables)
+        known = -1
+        while known != len(self.leads):
+            known = len(self.leads)
+            for instr in reversed(body):
+                if instr.dst in self.leads or instr.op.effect == ops.CONTROL:
+                    self.leads.update(instr.args)
         late = set(variables)
         waiting: list[tuple[int, Instr, list[int]]] = []  # what may wait, or no longer does, and for what
         for k, (instr, conditions) in enumerate(_asked(body)):
@@ -211,7 +219,7 @@ def _step(f: Function, body: list[Instr], arrivals: _Arrivals) -> bool:
     for k, instr in enumerate(body):
         if instr.op.effect == ops.CONTROL:
             made.clear()
-        if instr.dst < 0 or not _exact(f, instr.type):
+        if instr.dst not in arrivals.leads or not _exact(f, instr.type):
             continue
         if instr.op in _EXTREMES or instr.op is ops.MUL:
             for place in (0, 1):

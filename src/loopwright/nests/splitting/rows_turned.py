@@ -22,6 +22,7 @@ from __future__ import annotations
 from typing import Final
 
 from loopwright.ir import ops
+from loopwright.ir.affine import Form
 from loopwright.ir.function import LOCAL_ALIGN, MOST_LOCAL, NONE, Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.nests.analysis.dependence import dependences, too_many
@@ -164,6 +165,8 @@ def _made(nest: Nest, outer: NestLoop, loop: NestLoop, reads: dict[tuple[int, in
         return None
     ahead: list[Instr] = []
     runs: list[tuple[Op, int, int]] = [(ops.LE, extent, f.const(I64, MOST_ELEMENTS)) for extent in extents]
+    if not all(_inside(nest, loop, array, down, runs) for array, down in reads):
+        return None
     numbers: dict[tuple[int, int], int] = {}
     for array, down in reads:
         numbers[array, down] = len(f.arrays)
@@ -178,6 +181,40 @@ def _made(nest: Nest, outer: NestLoop, loop: NestLoop, reads: dict[tuple[int, in
         return None
     names = ", ".join(dict.fromkeys(f.arrays[array].name for array, _ in reads))
     return Turned(outer, code, ahead, list(runs), index, f"{width} rows of {names} turned round at a time, one for each lane of {nest.name(loop)}")
+
+
+def _inside(nest: Nest, loop: NestLoop, array: int, down: int, runs: list[tuple[Op, int, int]]) -> bool:
+    """Whether the rows that a loop reads are the array's, or it can be asked in front of the nest: rows are turned that an iteration need not come to read."""
+    f = nest.f
+    rows = f.arrays[array].extents[0]
+    beyond = nest.forms.of(rows)
+    if beyond is None or not any(_known_less(Form(-down, {}), _least(nest, first)) for first in loop.first):
+        return False
+    if any(_known_less(last.plus(Form(down, {}), 1), beyond) for last in loop.last):
+        return True
+    for last in loop.last:
+        for value in last.terms if last.constant == -down and len(last.terms) == 1 else ():
+            register = nest.forms.registers[value]
+            if last.terms[value] == 1 and register >= 0 and nest.ahead(register) and nest.ahead(rows):
+                runs.append((ops.LE, register, rows))
+                return True
+    return False
+
+
+def _least(nest: Nest, form: Form) -> Form:
+    """What a form is at least, as far as the loops that it counts in tell."""
+    for _ in nest.loops:
+        value = next((one for one in form.terms if one in nest.indices), None)
+        loop = None if value is None else nest.indices[value]
+        if value is None or loop is None or form.terms[value] < 0 or loop.step < 1 or len(loop.first) != 1:
+            break
+        form = form.plus(loop.first[0], form.terms[value]).plus(Form(0, {value: 1}), -form.terms[value])
+    return form
+
+
+def _known_less(a: Form, b: Form) -> bool:
+    """Whether a number is known not to be greater than another."""
+    return a.terms == b.terms and a.constant <= b.constant
 
 
 def _strips(
