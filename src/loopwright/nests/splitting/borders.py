@@ -22,12 +22,12 @@ from typing import Final
 
 from loopwright.ir import ops
 from loopwright.ir.affine import Form
-from loopwright.ir.function import Function
+from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.ops import Op
 from loopwright.nests.analysis.nest import Nest, NestLoop, nests
 from loopwright.nests.rewriting import apart
 from loopwright.nests.rewriting.folding import Folded, changes
-from loopwright.nests.rewriting.operands import computed
+from loopwright.nests.rewriting.operands import computed, of_form
 from loopwright.nests.splitting.conditions import append_loop, arithmetic, comparisons, decides, known_in, own_variables, separable, tested
 from loopwright.types import I64
 
@@ -35,6 +35,9 @@ __all__ = ["run"]
 
 #: So far from the first or last iteration at most is the border.
 WIDEST: Final = 16
+#: Indices are multiplied by so much at most; of those that are not simply counted, so many iterations before the end are the border.
+MOST_TIMES: Final = 4
+ROUNDED: Final = 2
 #: So many loops of a nest are divided, of so many instructions at most.
 MOST: Final = 12
 LONGEST: Final = 500
@@ -51,19 +54,22 @@ class _Border:
     """A condition that changes near one end of a loop.
 
     Attributes:
-        form: what is compared with 0, in which the index counts once.
-        at: the place where both sides are the same: behind the first iteration, or before the end (negative, or 0).
+        form: what is compared with 0, in which the index counts ``times``.
+        at: what is to be taken from as many times the place, behind the first iteration or before the end (negative, or 0), to have the form; or what it is not above.
         changes: how far behind the beginning it changes; or, not positive, before the end.
         beginning: it is the beginning that it is near.
+        ends: where it is not known how far before the end it changes: what is not to be above 0, so that it has not changed by then.
     """
 
-    __slots__ = ("at", "beginning", "changes", "form")
+    __slots__ = ("at", "beginning", "changes", "ends", "form", "times")
 
-    def __init__(self, form: Form, beginning: bool, at: int, changes: list[int]) -> None:
+    def __init__(self, form: Form, times: int, beginning: bool, at: int, changes: list[int], ends: Form | None = None) -> None:
         self.form = form
+        self.times = times
         self.beginning = beginning
         self.at = at
         self.changes = changes
+        self.ends = ends
 
 
 def run(f: Function, left: set[int]) -> None:
@@ -90,28 +96,33 @@ def _divide_all(nest: Nest, left: set[int]) -> None:
         if last >= 0 and not f.variable[last] and nest.forms.places.get(last, -1) < nest.start:
             asked[last] = 0
     inside = [nest]
+    front: list[Instr] = []
+    runs: list[tuple[Op, int, int]] = []
     for _ in range(MOST):
-        if not any(_divide_one(one, asked, left) for one in reversed(inside)):
+        if not any(_divide_one(one, asked, left, start, front, runs) for one in reversed(inside)):
             break
         inside = [one for one in nests(f) if start <= one.start and one.end < len(f.code) - behind]
     if f.code is original:
         return
     plain = apart.as_written(f, original, start, nest.end + 1)
     left.update([instr.dst for instr in plain if instr.op is ops.FOR])
-    runs = [(ops.GE, last, f.const(I64, least)) for last, least in asked.items() if least]
+    runs += [(ops.GE, last, f.const(I64, least)) for last, least in asked.items() if least]
     fast = f.code[start : len(f.code) - behind]
-    f.code = original[:start] + apart.versioned(f, [], plain, fast, original[start].line, runs) + original[nest.end + 1 :]
+    f.code = original[:start] + front + apart.versioned(f, [], plain, fast, original[start].line, runs) + original[nest.end + 1 :]
 
 
-def _divide_one(nest: Nest, asked: dict[int, int], left: set[int]) -> bool:
+def _divide_one(nest: Nest, asked: dict[int, int], left: set[int], start: int, front: list[Instr], runs: list[tuple[Op, int, int]]) -> bool:
+    """Divide one loop of a nest, if there is one; ``asked``, and ``front`` and ``runs`` in front of ``start``, are given what has to hold for it."""
     conditions = tested(nest)
     if not conditions:
         return False
     for loop in nest.loops:
         if loop.index in left:
             continue
-        found = _borders(nest, loop, conditions)
+        found = _borders(nest, loop, conditions, start)
         if found and _long_enough(nest, loop, sum(_widths(found)), asked):
+            ends = [border.ends for border in found if border.ends is not None]
+            runs += [(ops.LE, of_form(nest, form, loop.line, front), nest.f.const(I64, 0)) for form in ends]
             _divide(nest, loop, found, left)
             return True
     return False
@@ -133,15 +144,22 @@ def _long_enough(nest: Nest, loop: NestLoop, least: int, asked: dict[int, int]) 
     return False
 
 
-def _borders(nest: Nest, loop: NestLoop, conditions: dict[int, int]) -> list[_Border]:
+def _borders(nest: Nest, loop: NestLoop, conditions: dict[int, int], start: int) -> list[_Border]:
     """The conditions that change near the ends of a loop, if there are several."""
     inside = sum(loop.head < other.head < loop.end for other in nest.loops)
     if loop.step != 1 or nest.f.code[loop.head].args[0] >= 0 or loop.end - loop.head > (LONGEST if inside < SEVERAL else LONG):
         return []
     found = [border for border in [_border(nest, loop, place) for place in conditions.values() if loop.head < place < loop.end] if border is not None]
+    found = [border for border in found if border.ends is None or _in_front(nest, border.ends, start)]
     # (One alone is for `conditions.py`.)
     several = len({place for border in found for place in border.changes if place}) > 1
     return found if several and separable(nest, loop) else []
+
+
+def _in_front(nest: Nest, form: Form, start: int) -> bool:
+    """Whether a form is made of what has its value in front of a position."""
+    registers = [nest.forms.registers[value] for value in form.terms]
+    return all(r >= 0 and nest.ahead(r) and nest.forms.places.get(r, NONE) < start for r in registers)
 
 
 def _border(nest: Nest, loop: NestLoop, place: int) -> _Border | None:
@@ -155,20 +173,25 @@ def _border(nest: Nest, loop: NestLoop, place: int) -> _Border | None:
     if a is None or b is None or starts is None or stops is None or arithmetic(nest, loop, place) is None:
         return None
     form, op = a.plus(b, -1), test.op
-    sign = next((coefficient for value, coefficient in form.terms.items() if nest.indices.get(value) is loop), 0)
-    if sign == -1:
-        form, op = Form(0, {}).plus(form, -1), ops.COMPARISONS[ops.EXCHANGED[op.name]]
-    if abs(sign) != 1 or any(nest.indices.get(value) is not loop and loop.index in forms.leaves[value] for value in form.terms):
+    index = next((value for value in form.terms if nest.indices.get(value) is loop), NONE)
+    if index == NONE or abs(form.terms[index]) > MOST_TIMES or any(value != index and loop.index in forms.leaves[value] for value in form.terms):
         return None
-    # Where the index makes both sides the same.
-    at = Form(0, {value: 1 for value in form.terms if nest.indices.get(value) is loop}).plus(form, -1)
-    behind, before = at.plus(starts, -1), at.plus(stops, -1)
+    if form.terms[index] < 0:
+        form, op = Form(0, {}).plus(form, -1), ops.COMPARISONS[ops.EXCHANGED[op.name]]
+    times = form.terms[index]
+    rest = form.plus(Form(0, {index: times}), -1)
+    # What the form is in the first iteration, and behind the last.
+    first, behind = rest.plus(starts, times), rest.plus(stops, times)
+    if not first.terms:
+        changing = [-(-(more - first.constant) // times) for more in _CHANGES[op]]
+        return _Border(form, times, True, -first.constant, [max(0, place) for place in changing]) if changing[-1] <= WIDEST else None
     if not behind.terms:
-        changing = [behind.constant + more for more in _CHANGES[op]]
-        return _Border(form, True, behind.constant, [max(0, place) for place in changing]) if changing[-1] <= WIDEST else None
-    if not before.terms:
-        changing = [before.constant + more for more in _CHANGES[op]]
-        return _Border(form, False, before.constant, [min(0, place) for place in changing]) if changing[0] >= -WIDEST else None
+        changing = [-(-(more - behind.constant) // times) for more in _CHANGES[op]]
+        return _Border(form, times, False, -behind.constant, [min(0, place) for place in changing]) if changing[0] >= -WIDEST else None
+    if times > 1 and op not in (ops.EQ, ops.NE):
+        # (How many iterations go over a row in steps has been rounded up or down.)
+        last = 1 - times * (ROUNDED + 1)
+        return _Border(form, times, False, last, [-ROUNDED], behind.plus(Form(last, {}), 1))
     return None
 
 
@@ -198,11 +221,11 @@ def _divide(nest: Nest, loop: NestLoop, found: list[_Border], left: set[int]) ->
         for border in found:
             # Between which numbers what is compared with 0 is in this part.
             if border.beginning:
-                first: int | None = (begin if behind else low) - border.at
-                last = end - 1 - border.at if up_to else None
+                first: int | None = border.times * (begin if behind else low) - border.at
+                last = border.times * (end - 1) - border.at if up_to else None
             else:
-                first = begin - border.at if not behind else None
-                last = (end if not up_to else -high) - 1 - border.at
+                first = border.times * begin - border.at if not behind and border.ends is None else None
+                last = border.times * ((end if not up_to else -high) - 1) - border.at
             told = known_in(compared, border.form, first, last)
             known.update(told)
             whole = whole and bool(told)

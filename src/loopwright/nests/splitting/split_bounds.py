@@ -31,6 +31,8 @@ MOST: Final = 6
 LONGEST: Final = 120
 #: Inner loops that are to have so many iterations at most.
 MOST_TURNS: Final = 8
+#: Borders of windows that go on by so many elements at most.
+MOST_TIMES: Final = 4
 _EXTREMES: Final = (ops.MIN, ops.MAX)
 _FOLDED: Final = (ops.ADD, ops.SUB, ops.MIN, ops.MAX)
 
@@ -40,16 +42,17 @@ class _Border:
 
     Attributes:
         place: where it is computed.
-        at: the index where both are the same.
+        at: the index where both are the same, times ``times``.
         above: what counts is from there on; otherwise up to there.
         chosen: the operand that it is there.
     """
 
-    __slots__ = ("above", "at", "chosen", "place")
+    __slots__ = ("above", "at", "chosen", "place", "times")
 
-    def __init__(self, place: int, at: Form, above: bool, chosen: int) -> None:
+    def __init__(self, place: int, at: Form, times: int, above: bool, chosen: int) -> None:
         self.place = place
         self.at = at
+        self.times = times
         self.above = above
         self.chosen = chosen
 
@@ -138,7 +141,7 @@ def _borders(nest: Nest, loop: NestLoop, inside: list[NestLoop]) -> list[_Border
         if f.variable[instr.dst] or not instr.op.pure or instr.type is not I64:
             return []
         wanted.update(a for a in instr.args if a >= 0)
-        if instr.op in _EXTREMES:
+        if instr.op in _EXTREMES and not _of_others(nest, loop, instr):
             border = _border(nest, loop, k)
             if border is None:
                 return []
@@ -146,17 +149,24 @@ def _borders(nest: Nest, loop: NestLoop, inside: list[NestLoop]) -> list[_Border
     return found
 
 
-def _border(nest: Nest, loop: NestLoop, place: int) -> _Border | None:
-    """A minimum or maximum of the index of a loop, or its negative, more or less something that stays the same, and of something that does."""
-    instr = nest.f.code[place]
+def _of_others(nest: Nest, loop: NestLoop, instr: Instr) -> bool:
+    """Whether a minimum or maximum does not change with the index of a loop, but with those of others."""
     forms = [nest.forms.of(a) for a in instr.args]
-    times = [nest.times(form, loop) for form in forms]
-    if sorted(map(abs, times)) != [0, 1]:
+    return not any(form is None or any(loop.index in nest.forms.leaves[value] for value in form.terms) for form in forms)
+
+
+def _border(nest: Nest, loop: NestLoop, place: int) -> _Border | None:
+    """A minimum or maximum of the index of a loop, a few times it, or the negative of that, more or less something that stays the same, and of something that does."""
+    instr = nest.f.code[place]
+    one, other = nest.forms.of(instr.args[0]), nest.forms.of(instr.args[1])
+    if one is None or other is None or any(v not in nest.indices and loop.index in nest.forms.leaves[v] for form in (one, other) for v in form.terms):
+        return None
+    times = [nest.grows(one, loop), nest.grows(other, loop)]
+    if 0 not in times or not 1 <= max(map(abs, times)) <= MOST_TIMES:
         return None
     moving = 0 if times[0] else 1
     sign = times[moving]
-    own, still = forms[moving], forms[1 - moving]
-    assert own is not None and still is not None
+    own, still = (one, other) if moving == 0 else (other, one)
     rest = Form(own.constant, {value: coefficient for value, coefficient in own.terms.items() if nest.indices.get(value) is not loop})
     at = still.plus(rest, -1) if sign > 0 else rest.plus(still, -1)
     registers = [nest.forms.registers[value] for value in at.terms]
@@ -166,7 +176,7 @@ def _border(nest: Nest, loop: NestLoop, place: int) -> _Border | None:
     above = not at.terms
     greater = (sign > 0) == above  # the moving one is the greater
     takes = moving if greater == (instr.op is ops.MAX) else 1 - moving
-    return _Border(place, at, above, instr.args[takes])
+    return _Border(place, at, abs(sign), above, instr.args[takes])
 
 
 def _there(nest: Nest, loop: NestLoop, register: int) -> bool:
@@ -186,10 +196,13 @@ def _split(nest: Nest, loop: NestLoop, borders: list[_Border], left: set[int]) -
     least, most = (lo, hi) if loop.step > 0 else (computed(f, ops.ADD, hi, f.const(I64, 1), line, out), computed(f, ops.ADD, lo, f.const(I64, 1), line, out))
     low, high = least, most
     for border in borders:
-        at = of_form(nest, border.at, line, out)
+        # (Known exactly where it is a number, and rounded down where that is the last index of the part.)
+        at = f.const(I64, -(-border.at.constant // border.times)) if border.above else of_form(nest, border.at, line, out)
         if border.above:
             low = computed(f, ops.MAX, low, at, line, out)
         else:
+            if border.times > 1:
+                at = computed(f, ops.DIV_FLOOR, at, f.const(I64, border.times), line, out)
             high = computed(f, ops.MIN, high, computed(f, ops.ADD, at, f.const(I64, 1), line, out), line, out)
     # (The one in between may be empty, as a loop is that begins behind its end.)
     first = computed(f, ops.MIN, low, most, line, out) if low != least else low

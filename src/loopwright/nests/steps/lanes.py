@@ -467,9 +467,13 @@ class _Body:
 
     def done(self, instr: Instr, most: int) -> bool:
         """Whether an operation whose result differs by lane is done in lanes, by so many instructions at most."""
-        if id(instr) in self.summed or id(instr) in self.wide:
+        if id(instr) in self.summed or id(instr) in self.wide or self._cuts(instr):
             return True
         return self._has(instr, most) and not (instr.type.bits < 64 and any(self._of(a) == _AFFINE for a in instr.args))
+
+    def _cuts(self, instr: Instr) -> bool:
+        """Whether an operation makes 32 bits of what counts in the loop, which lanes have in as many bits."""
+        return instr.op is ops.CONVERT and instr.source is I64 and instr.type.is_integer and instr.type.bits == 32 and self._of(instr.args[0]) in (_LINEAR, _AFFINE)
 
     def done_under_mask(self, load: Instr) -> bool:
         """Whether a load is one that lanes have where not all of them make it."""
