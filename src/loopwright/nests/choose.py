@@ -22,7 +22,7 @@ from loopwright.nests.branches import added_arms, choices, flags, loop_bounds
 from loopwright.nests.branches.conversion import converted
 from loopwright.nests.canonical import cancelled, channels, flattened, induction, low_halves, unchanging, written_out
 from loopwright.nests.canonical.small_matrices import as_rows
-from loopwright.nests.elements import expanded, fresh, held_elements, loaded_before, scratch
+from loopwright.nests.elements import expanded, fresh, held_elements, loaded_before, scratch, tabulated
 from loopwright.nests.elements.hoisted import hoist
 from loopwright.nests.elements.repeated import once, share, store_once
 from loopwright.nests.idioms import last_set
@@ -193,6 +193,7 @@ def _with_values_in_variables(f: Function, target: Target, done: dict[int, list[
     written = f.code
     _add(done, held_elements.run(f, found, target, as_written))
     _add(done, scratch.run(f, found if f.code is written else nests(f), target, as_written))
+    _add(done, tabulated.run(f, as_written))
     loaded_before.run(f)
     if choices.run(f):
         values.run(f)

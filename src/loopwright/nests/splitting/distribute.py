@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from loopwright.ir import ops
-from loopwright.ir.function import Function, Instr
+from loopwright.ir.function import NONE, Function, Instr
 from loopwright.nests.analysis.dependence import Dependence, dependences, too_many
 from loopwright.nests.analysis.nest import Access, Nest, NestLoop, Run, nests
 from loopwright.nests.analysis.scalars import CARRIED, PRIVATE, Scalar, any_order, scalars
@@ -347,9 +347,9 @@ def in_lanes_alone(nest: Nest, loop: NestLoop, made: list[Instr], target: Target
     return found
 
 
-def replaced(nest: Nest, loop: NestLoop, instead: list[Instr], written: set[int], ahead: Sequence[Instr] = (), runs: Sequence[Run] = ()) -> None:
+def replaced(nest: Nest, loop: NestLoop, instead: list[Instr], written: set[int], ahead: Sequence[Instr] = (), runs: Sequence[Run] = ()) -> int:
     """Put other code in the place of a loop, ``ahead`` in front of the nest, and the nest as written beside it where arrays might overlap, or one of ``runs`` does not hold; ``written`` receives the index
-    of that one's outermost loop, if it is there for arrays that overlap alone."""
+    of that one's outermost loop, if it is there for arrays that overlap alone. Returns that index, in any case, or NONE where there is no such nest."""
     f = nest.f
     code = f.code
     # (Parts of an iteration are put into another order: arrays must not be one either.)
@@ -361,3 +361,4 @@ def replaced(nest: Nest, loop: NestLoop, instead: list[Instr], written: set[int]
             written.add(plain[0].dst)
     fast = [*ahead, *code[nest.start : loop.head], *instead, *code[loop.end + 1 : nest.end + 1]]
     f.code = code[: nest.start] + apart.versioned(f, asked, plain, fast, code[nest.start].line, runs) + code[nest.end + 1 :]
+    return plain[0].dst if plain else NONE
