@@ -110,29 +110,25 @@ def run(f: Function, target: Target) -> None:
 
 
 def _computing(code: list[Instr]) -> bool:
-    """Whether there is a branch in a loop that holds no other bracket and no vectors, and loads nothing in one arm alone."""
+    """Whether there is a branch in a loop that holds no other bracket and no vectors."""
     loops = 0
     #: Per open bracket: whether it is a loop.
     begun: list[bool] = []
     #: Whether the last bracket that began is a branch, and nothing in it so far is more than that.
-    simple = other = loads = False
+    simple = False
     for instr in code:
         op = instr.op
-        if op is ops.ELSE:
-            other = True
-        elif op is ops.END:
-            if simple and loops and (other or not loads):
+        if op is ops.END:
+            if simple and loops:
                 return True
             simple = False
             loops -= begun.pop()
         elif op.opens and not op.closes:
             begun.append(IS_LOOP[op.code])
             loops += begun[-1]
-            simple, other, loads = op is ops.IF, False, False
-        elif instr.type.lanes or op.effect == ops.CONTROL:
+            simple = op is ops.IF
+        elif instr.type.lanes or (op.effect == ops.CONTROL and op is not ops.ELSE):
             simple = False
-        elif op.effect == ops.READS:
-            loads = True
     return False
 
 
@@ -579,14 +575,23 @@ class _Conversion:
         if compare is None or compare.op not in _ORDERED or not self.chooses_by(compare, PTR):
             return []
         written: set[int] = set()
+        best: Instr | None = None
+        most = 0
         for instr in reversed(out[:start]):
             if instr.op.effect == ops.CONTROL:
                 break
             mem = instr.mem
-            if instr.op is ops.LOAD_AT and mem is not None and mem.origin is None and written.isdisjoint(instr.args) and instr.dst not in instr.args:
-                return [_Beside(compare, instr, first) for first in (True, False)]
+            if (
+                instr.op is ops.LOAD_AT
+                and mem is not None
+                and mem.origin is None
+                and mem.size > most
+                and written.isdisjoint(instr.args)
+                and instr.dst not in instr.args
+            ):
+                best, most = instr, mem.size
             written.add(instr.dst)
-        return []
+        return [_Beside(compare, best, first) for first in (True, False)] if best is not None else []
 
     def loaded(self, load: Instr, args: list[int], arm: _Arm, beside: _Beside) -> int:
         """The register of what an arm loads, from where it is if the arm counts, and elsewhere from what is there in any case; NONE where that is too little."""

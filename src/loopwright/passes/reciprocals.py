@@ -191,7 +191,7 @@ def while_waiting(f: Function) -> None:
                 body.late.add(instr.dst)
         if body.in_loop and op is ops.DIV and instr.type.is_float and not is_half(instr.type) and min(instr.args) >= 0 and not f.variable[instr.args[1]]:
             number, divisor = instr.args
-            if divisor not in body.late and (number in body.late or divisor in body.divided):
+            if divisor not in body.late and (number in body.late or divisor in body.divided or divisor in body.made):
                 _by_reciprocal(f, instr, body, ahead)
             elif divisor not in body.late:
                 body.divided[divisor] = instr

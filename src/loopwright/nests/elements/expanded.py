@@ -111,19 +111,22 @@ def _filled(nest: Nest, loop: NestLoop) -> list[_Filled]:
 
 def _stored(nest: Nest, loop: NestLoop, accesses: list[Access]) -> _Filled | None:
     """An array, if each of its loads in a loop is of what the same iteration has stored, and all iterations store to the same elements."""
-    ranges: list[_Range] = []
+    ranges: list[tuple[_Range, NestLoop | None]] = []  # and the inner loop that stores there
     asked: list[_Range] = []
     for access in accesses:
         if not access.store:
-            within = _within(nest, loop, access, [*ranges, *_so_far(nest, loop, access, accesses)])
+            # (What the loop around it stores, it has stored in part.)
+            inner = access.loops[loop.depth + 1] if len(access.loops) > loop.depth + 1 else None
+            before = [stored for stored, within in ranges if within is None or within is not inner]
+            within = _within(nest, loop, access, [*before, *_so_far(nest, loop, access, accesses)])
             if within is None:
                 return None
             asked += within
         else:
             stored = _of_all(nest, loop, access, accesses)
             if stored is not None:
-                ranges.append(stored)
-    joined = _joined(ranges)
+                ranges.append((stored, access.loops[loop.depth + 1] if len(access.loops) > loop.depth + 1 else None))
+    joined = _joined([stored for stored, _ in ranges])
     if len(joined) != 1:
         return None
     for access in accesses:
@@ -131,7 +134,7 @@ def _stored(nest: Nest, loop: NestLoop, accesses: list[Access]) -> _Filled | Non
         if within is None:
             return None
         asked += within
-    return _Filled(accesses, [*ranges, *asked], joined[0])
+    return _Filled(accesses, [*[stored for stored, _ in ranges], *asked], joined[0])
 
 
 def _so_far(nest: Nest, loop: NestLoop, load: Access, accesses: list[Access]) -> list[_Range]:

@@ -50,7 +50,12 @@ def run(f: Function) -> None:
         elif op.effect not in (ops.PURE, ops.READS, ops.CONTROL):
             for table in known:
                 table.clear()
-        elif instr.dst >= 0 and not f.variable[instr.dst] and (op is ops.LOAD or (op.pure and instr.type is I64)) and not any(a >= 0 and f.variable[a] for a in instr.args):
+        elif (
+            instr.dst >= 0
+            and not f.variable[instr.dst]
+            and (op is ops.LOAD or (op.pure and instr.type is I64))
+            and not any(a >= 0 and f.variable[a] for a in instr.args)
+        ):
             key = (op.code, instr.type.number, instr.source.number, instr.imm, *instr.args)
             before = known[-1].setdefault(key, instr.dst)
             if before != instr.dst and (op is not ops.LOAD or arms and arms[-1]):

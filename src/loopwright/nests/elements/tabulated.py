@@ -48,7 +48,9 @@ def run(f: Function, written: set[int]) -> dict[int, str]:
         return done
     left: set[int] = set()
     for _ in range(MOST_LOOPS):
-        found = next((one for nest in reversed(nests(f)) if not nest.obstacles and nest.loops[0].index not in left for one in [_found(nest)] if one is not None), None)
+        found = next(
+            (one for nest in reversed(nests(f)) if not nest.obstacles and nest.loops[0].index not in left for one in [_found(nest)] if one is not None), None
+        )
         if found is None:
             break
         nest = found.nest

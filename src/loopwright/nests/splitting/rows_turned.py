@@ -29,6 +29,7 @@ from loopwright.nests.analysis.dependence import dependences, too_many
 from loopwright.nests.analysis.nest import Access, Nest, NestLoop, Run
 from loopwright.nests.analysis.scalars import CARRIED, scalars
 from loopwright.nests.rewriting.code import Code
+from loopwright.nests.rewriting.operands import of_form
 from loopwright.nests.rewriting.unroll import clone
 from loopwright.nests.splitting.conditions import own_variables
 from loopwright.nests.splitting.distribute import replaced
@@ -144,14 +145,34 @@ def _again(loop: NestLoop, reads: dict[tuple[int, int], list[Access]]) -> bool:
 def _changes_places(nest: Nest, outer: NestLoop, loop: NestLoop, reads: dict[tuple[int, int], list[Access]]) -> bool:
     """Whether a loop can be gone through strip by strip outside of the one around it: that does nothing else, and the strips are the same in all its iterations."""
     f = nest.f
-    if outer.step != 1 or not outer.long() or any(nest.forms.depends(bound, outer.head, outer.end) for bound in (*loop.first, *loop.last)):
+    if outer.step != 1 or not outer.long() or _ends(nest, outer, loop) is None:
         return False
     stored = {access.array for access in nest.accesses if access.store}
     for k in (*range(outer.head + 1, loop.head), *range(loop.end + 1, outer.end)):
         instr = f.code[k]
         if instr.op.effect == ops.CONTROL or not (instr.op.pure or (instr.op is ops.LOAD and instr.imm not in stored)) or f.variable[instr.dst]:
             return False
-    return all(a < 0 or (not f.variable[a] and nest.forms.places.get(a, NONE) < outer.head) for a in f.code[loop.head].args)
+    return True
+
+
+def _ends(nest: Nest, outer: NestLoop, loop: NestLoop) -> tuple[Form, Form] | None:
+    """The least index that a loop begins at in any iteration of the one around it, and what it never comes to, as they are known in front of that; None where they are not."""
+    found: list[Form] = []
+    for bounds, of_outer in ((loop.first, outer.first), (loop.last, outer.last)):
+        if len(bounds) != 1:
+            return None
+        form = bounds[0]
+        value = next((one for one in form.terms if nest.indices.get(one) is outer), None)
+        if value is not None:
+            # (It goes up with the loop around: the first iteration begins first, and the last one ends last.)
+            if form.terms[value] != 1 or len(of_outer) != 1:
+                return None
+            last = Form(-1 if bounds is loop.last else 0, {})
+            form = form.plus(of_outer[0], 1).plus(last, 1).plus(Form(0, {value: 1}), -1)
+        if not all(r >= 0 and not nest.f.variable[r] and nest.forms.places.get(r, NONE) < outer.head for r in [nest.forms.registers[v] for v in form.terms]):
+            return None
+        found.append(form)
+    return found[0], found[1]
 
 
 def _made(nest: Nest, outer: NestLoop, loop: NestLoop, reads: dict[tuple[int, int], list[Access]], target: Target) -> Turned | None:
@@ -176,7 +197,8 @@ def _made(nest: Nest, outer: NestLoop, loop: NestLoop, reads: dict[tuple[int, in
     code, index = _strips(nest, outer, loop, reads, numbers, width)
     original = f.code
     whole = [*original[: nest.start], *ahead, *original[nest.start : outer.head], *code, *original[outer.end + 1 :]]
-    if not have_lanes(f, whole, [index], target):
+    # (Where the loop around goes strip by strip, what is stored across rows would be stored more often.)
+    if not have_lanes(f, whole, [index], target, outer is loop):
         del f.arrays[arrays:]
         return None
     names = ", ".join(dict.fromkeys(f.arrays[array].name for array, _ in reads))
@@ -222,9 +244,12 @@ def _strips(
 ) -> tuple[list[Instr], int]:
     """A loop, or the one around it, for so many rows at a time; and the index of the loop over these."""
     f = nest.f
-    head = f.code[loop.head]
     code = Code(f, loop.line, [])
-    lo, hi = head.args[:2]
+    lo, hi = f.code[loop.head].args[:2]
+    if outer is not loop:
+        ends = _ends(nest, outer, loop)
+        assert ends is not None
+        lo, hi = of_form(nest, ends[0], loop.line, code.out), of_form(nest, ends[1], loop.line, code.out)
     first = code.begin(lo, hi, width)
     stop = code.op(ops.MIN, code.op(ops.ADD, first, code.const(width)), hi)
     for (array, down), number in numbers.items():
@@ -244,7 +269,13 @@ def _strips(
     for k in range(outer.head, outer.end + 1):
         instr = f.code[k]
         if k == loop.head:
-            body.append(Instr(ops.FOR, instr.type, loop.index, [first, stop, instr.args[2]], 0, instr.line))
+            begin, end = first, stop
+            if outer is not loop and (lo, hi) != tuple(instr.args[:2]):
+                # (As far as it goes in this iteration of the loop around.)
+                begin, end = f.register(I64, ""), f.register(I64, "")
+                body.append(Instr(ops.MAX, I64, begin, [instr.args[0], first], 0, instr.line))
+                body.append(Instr(ops.MIN, I64, end, [instr.args[1], stop], 0, instr.line))
+            body.append(Instr(ops.FOR, instr.type, loop.index, [begin, end, instr.args[2]], 0, instr.line))
             at = f.register(I64, "")
             body.append(Instr(ops.SUB, I64, at, [loop.index, first], 0, instr.line))
             continue

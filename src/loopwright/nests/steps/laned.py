@@ -14,14 +14,15 @@ from loopwright.targets.target import Target
 __all__ = ["have_lanes"]
 
 
-def have_lanes(f: Function, code: list[Instr], indices: Collection[int], target: Target) -> bool:
-    """Whether some loops of one nest would have lanes, whose accesses may be to elements a few apart.
+def have_lanes(f: Function, code: list[Instr], indices: Collection[int], target: Target, apart: bool = True) -> bool:
+    """Whether some loops of one nest would have lanes.
 
     Args:
         f: the function, whose code is left as it is.
         code: what its code would be.
         indices: the loops' indices.
         target: the machine.
+        apart: accesses may be to elements a few apart.
     """
     original = f.code
     f.code = code
@@ -36,7 +37,7 @@ def have_lanes(f: Function, code: list[Instr], indices: Collection[int], target:
             return False
         found = dependences(nest, too_many(nest))
         beside = adjacent(nest, variables, target)
-        possible = [*beside, *strided(nest, variables, target, beside, found)]
+        possible = [*beside, *strided(nest, variables, target, beside, found)] if apart else beside
         return all(loop in possible and free(loop, found) for loop in asked)
     finally:
         f.code = original

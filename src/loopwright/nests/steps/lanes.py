@@ -473,7 +473,13 @@ class _Body:
 
     def _cuts(self, instr: Instr) -> bool:
         """Whether an operation makes 32 bits of what counts in the loop, which lanes have in as many bits."""
-        return instr.op is ops.CONVERT and instr.source is I64 and instr.type.is_integer and instr.type.bits == 32 and self._of(instr.args[0]) in (_LINEAR, _AFFINE)
+        return (
+            instr.op is ops.CONVERT
+            and instr.source is I64
+            and instr.type.is_integer
+            and instr.type.bits == 32
+            and self._of(instr.args[0]) in (_LINEAR, _AFFINE)
+        )
 
     def done_under_mask(self, load: Instr) -> bool:
         """Whether a load is one that lanes have where not all of them make it."""

@@ -136,13 +136,16 @@ def by_small_indices(nest: Nest, target: Target, runs: list[Run]) -> bool:
     narrow: dict[int, int] = {}  # i64 -> the same in 32 bits
     most: dict[int, int] = {}  # per bound, what it may be at most
     out = f.code[: nest.start]
-    divides = False
+    moving: set[int] = set()  # what goes with the index of an innermost loop
     for instr in f.code[nest.start : nest.end]:
         sizes.follow(instr)
         if instr.op is ops.FOR or instr.op is ops.END:
-            divides = instr.dst in innermost
-        if instr.op in _DIVIDING and not divides:
-            # (What is beside a loop tells which plane or row that is in: dependences are known of its remainders in 64 bits alone.)
+            moving = {instr.dst} if instr.dst in innermost else set()
+        moves = any(a in moving or (a >= 0 and f.variable[a]) for a in instr.args)
+        if moves and instr.dst >= 0:
+            moving.add(instr.dst)
+        if instr.op in _DIVIDING and not moves:
+            # (It tells which plane or row the loop is in: dependences are known of its remainders in 64 bits alone.)
             out.append(instr)
             continue
         size = _fits(instr, narrow, sizes, target, f)
