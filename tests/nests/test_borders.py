@@ -25,6 +25,8 @@ BODIES = {
     "first and last": ("if j == 0 or j == n - 1:|    y[j] = x[j]|else:|    y[j] = x[j - 1] + x[j + 1]", True),
     "three at the end": ("if j < n - 3 and j > 1:|    y[j] = x[j + 2]|elif j != n - 1:|    y[j] = x[j] + 1", True),
     "far from the border": ("if j > 40 and j < 50:|    y[j] = x[j] + 1|if j == 60:|    y[j] = 0", True),
+    "in steps": ("s = x[0] * 0|for d in range(-1, 2):|    c = 2 * j + d|    if c >= 0 and c < n:|        s += x[c] * (d + 3)|y[j] = s", True),
+    "a window in steps": ("s = x[0] * 0|for c in range(max(3 * j - 1, 0), min(3 * j + 2, n)):|    s += x[c]|y[j] = s", False),
     "not linear": ("y[j] = x[min(j * j, n - 1)] + x[max(j % 3, 1)]", False),
     "carried": ("c = j - 1|if c < 0:|    c = n - 1|x[j] = x[j] + x[c]", False),
     "read behind": ("c = j|if j > n - 3:|    c = 0|y[j] = x[c]|if c == 0:|    y[j] = y[j] + c + 1", True),

@@ -247,6 +247,10 @@ def _both(a: _Range, b: _Range) -> _Range | None:
         return a[0], b[1]
     if _apart(a[0], b[1]) == 1:
         return b[0], a[1]
+    for one, other in ((a, b), (b, a)):
+        if _apart(*other) == 0 and 0 in (_apart(other[0], one[0]), _apart(other[0], one[1])):
+            # (It is the first or the last of them.)
+            return one
     first, last = _apart(b[0], a[0]), _apart(b[1], a[1])
     if first is None or last is None or abs(first) > 1:
         return None

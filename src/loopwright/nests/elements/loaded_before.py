@@ -15,7 +15,7 @@ Lanes would load them under a mask once more, which not all accesses can be; and
 from __future__ import annotations
 
 from loopwright.ir import ops
-from loopwright.ir.function import Function, Instr
+from loopwright.ir.function import NONE, Function, Instr
 from loopwright.ir.loops import IS_LOOP
 from loopwright.types import I64
 
@@ -50,15 +50,16 @@ def run(f: Function) -> None:
         elif op.effect not in (ops.PURE, ops.READS, ops.CONTROL):
             for table in known:
                 table.clear()
-        elif (
-            instr.dst >= 0
-            and not f.variable[instr.dst]
-            and (op is ops.LOAD or (op.pure and instr.type is I64))
-            and not any(a >= 0 and f.variable[a] for a in instr.args)
-        ):
+        elif instr.dst >= 0 and (op is ops.LOAD or (op.pure and instr.type is I64)) and not any(a >= 0 and f.variable[a] for a in instr.args):
             key = (op.code, instr.type.number, instr.source.number, instr.imm, *instr.args)
-            before = known[-1].setdefault(key, instr.dst)
-            if before != instr.dst and (op is not ops.LOAD or arms and arms[-1]):
+            before = known[-1].get(key, NONE)
+            in_arm = bool(arms) and arms[-1]
+            if f.variable[instr.dst]:
+                if before != NONE and op is ops.LOAD and in_arm:
+                    instr = Instr(ops.COPY, instr.type, instr.dst, [before], 0, instr.line)
+            elif before == NONE:
+                known[-1][key] = instr.dst
+            elif op is not ops.LOAD or in_arm:
                 now[instr.dst] = before
                 if op is ops.LOAD:
                     continue

@@ -55,8 +55,8 @@ _BRANCHES: Final = frozenset((ops.BR, ops.BR_IF))
 #: More elements that are looked up under masks, on machines on which that takes long, have to have so many operations each to be worth it.
 FEW_LOOK_UPS: Final = 4
 MOST_PER_LOOK_UP: Final = 8
-#: Narrow elements that are looked up by indices of 64 bits, each of which is taken out of a vector, have to have so many operations each (measured on Sapphire Rapids: with one 0.6 to 0.7 of the speed of scalars, with four 1.05).
-LEAST_PER_NARROW: Final = 5
+#: Narrow elements that are looked up by indices of 64 bits, each of which is taken out of a vector, have to have so many operations each (measured on Sapphire Rapids: with one 0.6 to 0.7 of the speed of scalars, with four to seven 0.7 to 1.05).
+LEAST_PER_NARROW: Final = 8
 #: Groups of more elements, under masks, have to have so many operations for each; loops inside count as so many turns.
 FEW_APART: Final = 4
 MOST_PER_ELEMENT: Final = 8
