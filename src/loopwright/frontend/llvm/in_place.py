@@ -6,11 +6,18 @@ made (V. Sreedhar et al., *Translating Out of Static Single Assignment Form*, SA
 
 from __future__ import annotations
 
+from typing import Final
+
 from loopwright.frontend.llvm.graph import Node
 from loopwright.frontend.llvm.shape import Shape
 from loopwright.frontend.llvm.syntax import LOCAL, Constant, Instruction
 
 __all__ = ["in_place", "read"]
+
+#: What makes a value of its own. What else reads a value may be another name of it: a cast that changes no bits, ``freeze``, what is put into a vector and taken out again, an address.
+_ANEW: Final = frozenset(
+    "add sub mul udiv sdiv urem srem shl lshr ashr and or xor fadd fsub fmul fdiv frem fneg icmp fcmp load store fptoui fptosi uitofp sitofp fptrunc fpext".split()
+)
 
 
 def read(node: Node) -> list[tuple[Constant, int]]:
@@ -66,8 +73,8 @@ class _InPlace:
         self.shape = shape
         self.uses: dict[str, list[tuple[int, int]]] = {}
         self.made: dict[str, tuple[int, int, Instruction]] = {}
-        #: Addresses computed from a value, which accesses compute again from it.
-        self.addresses: dict[str, list[str]] = {}
+        #: What may be another name of a value, or is computed from it again where it is read, as addresses are.
+        self.names: dict[str, list[str]] = {}
         self.phis: dict[str, str] = {}
         for number in shape.order:
             node = shape.nodes[number]
@@ -76,9 +83,10 @@ class _InPlace:
             for place, i in enumerate(node.code):
                 if i.name:
                     self.made[i.name] = (number, place, i)
-                if i.opcode == "getelementptr":
-                    for operand in i.operands:
-                        self.addresses.setdefault(operand.name, []).append(i.name)
+                if i.name and i.opcode not in _ANEW:
+                    waiting = [*i.operands, *([argument.value for argument in i.call.arguments] if i.call is not None else ())]
+                    for operand in _locals(waiting):
+                        self.names.setdefault(operand.name, []).append(i.name)
 
     def loop(self, header: int) -> None:
         """Look at the phis of a loop."""
@@ -113,15 +121,15 @@ class _InPlace:
         return found
 
     def _free(self, phi: str, name: str, number: int, place: int, header: int, behind: set[int]) -> bool:
-        """Whether nothing reads a phi any more, nor an address made of it, once a value is made."""
+        """Whether nothing reads a phi any more, under whatever name, once a value is made."""
         waiting, seen = [phi], {phi, name}
         while waiting:
             value = waiting.pop()
             for user, at in self.uses.get(value, ()):
                 if not self.shape.within(user, header) or user in behind or (user == number and at > place):
                     return False
-            for address in self.addresses.get(value, ()):
-                if address not in seen:
-                    seen.add(address)
-                    waiting.append(address)
+            for other in self.names.get(value, ()):
+                if other not in seen:
+                    seen.add(other)
+                    waiting.append(other)
         return True
