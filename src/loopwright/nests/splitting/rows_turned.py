@@ -99,22 +99,21 @@ def turn(nest: Nest, loop: NestLoop, target: Target) -> Turned | None:
     if not target.vector_bits or loop.step != 1 or not loop.long():
         return None
     reads = _reads(nest, loop)
-    if not reads or len(reads) > MOST or too_many(nest):
+    if not reads or len(reads) > MOST or any(a >= 0 and nest.f.variable[a] for a in nest.f.code[loop.head].args):
         return None
-    outer = loop.parent if not _again(loop, reads) else loop
-    found, variables = dependences(nest), scalars(nest)
-    if (
-        outer is None
-        or any(a >= 0 and nest.f.variable[a] for a in nest.f.code[loop.head].args)
-        or (outer is not loop and not _changes_places(nest, outer, loop, reads))
-    ):
+    variables = scalars(nest)
+    # (What depends on what takes longest to find out.)
+    if may_be_in_lanes(nest, loop, variables, target) and (too_many(nest) or free(loop, dependences(nest))):
         return None
-    if may_be_in_lanes(nest, loop, variables, target) and free(loop, found):
-        return None
-    if outer is not loop and not (
-        independent(outer, found) and independent(loop, found) and not any(one.loop is outer and one.kind == CARRIED for one in variables)
-    ):
-        return None
+    outer = loop
+    if not _again(loop, reads):
+        around = loop.parent
+        if around is None or not _changes_places(nest, around, loop, reads) or too_many(nest):
+            return None
+        found = dependences(nest)
+        if not independent(around, found) or not independent(loop, found) or any(one.loop is around and one.kind == CARRIED for one in variables):
+            return None
+        outer = around
     return _made(nest, outer, loop, reads, target)
 
 
