@@ -15,9 +15,9 @@ from loopwright.frontend.llvm.syntax import LOCAL, Constant, Instruction
 __all__ = ["in_place", "read"]
 
 #: What makes a value of its own. What else reads a value may be another name of it: a cast that changes no bits, ``freeze``, what is put into a vector and taken out again, an address.
-_ANEW: Final = frozenset(
-    "add sub mul udiv sdiv urem srem shl lshr ashr and or xor fadd fsub fmul fdiv frem fneg icmp fcmp load store fptoui fptosi uitofp sitofp fptrunc fpext".split()
-)
+_INTEGERS: Final = frozenset(["add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl", "lshr", "ashr", "and", "or", "xor", "icmp", "fptoui", "fptosi"])
+_FLOATS: Final = frozenset(["fadd", "fsub", "fmul", "fdiv", "frem", "fneg", "fcmp", "uitofp", "sitofp", "fptrunc", "fpext"])
+_ANEW: Final = _INTEGERS | _FLOATS | {"load", "store"}
 
 
 def read(node: Node) -> list[tuple[Constant, int]]:
