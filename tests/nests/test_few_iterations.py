@@ -73,3 +73,29 @@ def test_the_report_says_from_where_on(kernel: lw.Kernel) -> None:
     said = str(kernel.compile(*given([3, 4]), target="x86-64-v4").nests())
     assert said.count("lanes(j), from 8 iterations on") == 1
     assert kernel is not scaled or "lanes(j)\n" in said
+
+
+def checked(s: lw.Array[lw.u8], out: lw.Array[lw.i64]):
+    i = 0
+    while i < s.shape[0] - 4:
+        need = 1
+        if s[i] > 200:
+            need = 4
+        elif s[i] > 100:
+            need = 3
+        ok = 1
+        for k in range(1, need):
+            if s[i + k] > 50:
+                ok = 0
+        out[i] = ok * 10 + need
+        i += need
+
+
+def test_one_of_some_constants() -> None:
+    """A loop over what is one of a few small numbers is known to be short, and stays without lanes."""
+    given = np.random.default_rng(3).integers(0, 255, 300).astype(np.uint8)
+    wanted, found = np.zeros(300, np.int64), np.zeros(300, np.int64)
+    checked(given, wanted)
+    lw.kernel(checked)(given, found)
+    assert np.array_equal(wanted, found)
+    assert "lanes" not in str(lw.kernel(checked).compile(keep=True, target="x86-64-v4").nests())

@@ -28,6 +28,10 @@ UNREACHED: Final = 1 << 62
 MOST_ACCESSES: Final = 250
 
 
+#: Variables that one is given the values of are followed as far as so many.
+MOST_GIVEN: Final = 12
+_GIVING: Final = (ops.COPY, ops.SELECT)
+
 #: A comparison of two numbers; of the first and one more number.
 Run = tuple[Op, int, int] | tuple[Op, int, int, int]
 
@@ -407,6 +411,33 @@ def _limit(nest: Nest, loop: NestLoop, instr: Instr) -> None:
     loop.step = int(nest.f.const_values[~instr.args[2]])
     loop.first = bounds(nest, instr.args[0], loop.step > 0)
     loop.last = bounds(nest, instr.args[1], loop.step < 0, False)
+    if loop.step > 0:
+        greatest = _greatest(nest, instr.args[1])
+        if greatest is not None:
+            loop.last.append(Form(greatest, {}))
+
+
+def _greatest(nest: Nest, operand: int) -> int | None:
+    """The greatest value of what is one of some constants, such as how many bytes come behind a first one; None for anything else."""
+    f = nest.f
+    place = nest.forms.places.get(operand, -1)
+    if operand < 0 or not (f.variable[operand] or (place >= 0 and f.code[place].op in _GIVING)):
+        return None
+    given = {operand}
+    known = 0
+    found: list[int] = []
+    while known != len(given) and len(given) <= MOST_GIVEN:
+        known = len(given)
+        found = []
+        for instr in f.code:
+            if instr.dst not in given:
+                continue
+            if instr.op not in _GIVING:
+                return None
+            values = instr.args[-2:] if instr.op is ops.SELECT else instr.args
+            found += [int(f.const_values[~a]) for a in values if a < 0]
+            given.update([a for a in values if a >= 0])
+    return max(found) if found and known == len(given) and given.isdisjoint(f.params) else None
 
 
 def bounds(nest: Nest, operand: int, greatest: bool, whole: bool = True) -> list[Form]:
