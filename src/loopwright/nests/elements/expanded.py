@@ -31,7 +31,7 @@ from loopwright.nests.elements.held_elements import plain, under
 from loopwright.nests.rewriting import apart
 from loopwright.nests.rewriting.code import Code
 from loopwright.nests.rewriting.operands import of_form
-from loopwright.nests.rewriting.unroll import clone
+from loopwright.nests.rewriting.unroll import clone, read_once
 from loopwright.nests.splitting.conditions import own_variables
 from loopwright.nests.steps.lanes import adjacent, free, strided
 from loopwright.targets.target import Target
@@ -357,7 +357,7 @@ def _rewritten(nest: Nest, loop: NestLoop, filled: list[_Filled], target: Target
     plain_code = apart.as_written(f, original, nest.start, end)
     f.code = [*original[: nest.start], *front.out, *apart.versioned(f, asked, plain_code, body, front.line, runs), *original[end:]]
     names = ", ".join([f.arrays[array].name for array in numbers])
-    return f"an element of {names} for each of {width} iterations of {nest.name(loop)}", body[0].dst
+    return f"an element of {names} for each of {width} iterations of {nest.name(loop)}", next(instr.dst for instr in body if instr.op is ops.FOR)
 
 
 def _strips(
@@ -367,7 +367,7 @@ def _strips(
     f = nest.f
     head = f.code[loop.head]
     code = Code(f, loop.line, [])
-    lo, hi = head.args[0], head.args[1]
+    lo, hi = [read_once(f, bound, loop.line, code.out) for bound in head.args[:2]]
     first = code.begin(lo, hi, width)
     index = code.begin(first, code.op(ops.MIN, code.op(ops.ADD, first, code.const(width)), hi), 1, f.names[head.dst])
     at = code.op(ops.SUB, index, first)
