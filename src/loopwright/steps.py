@@ -5,33 +5,31 @@
     faster = kernel.schedule(lw.steps.unroll_and_jam(i=4), lw.steps.lanes("j"))
 
 Loops go by the names of their indices in the kernel. Where two have the same name, the line is added: ``"i@12"``, and for steps that take numbers
-``unroll_and_jam({"i@12": 4})``. Steps are done in the order in which they are given. Each is done only where it leaves all results as they are;
-compiling raises ``ScheduleError`` otherwise, which names the dependence that is in the way.
+``unroll_and_jam({"i@12": 4})``. Where several in one line have the same name, as those in a ``range`` that is written out, a number says which of them it is:
+``"i@12.1"`` is the first, ``"i@12.2"`` the second. Steps are done in the order in which they are given. Each is done only where it leaves all results as they
+are; compiling raises ``ScheduleError`` otherwise, which names the dependence that is in the way.
+
+What a step takes is asked when it is made (``ScheduleError``), also where it is made of text: ``option schedule "…"``, ``loopwright show --schedule``.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from typing import Final
 
 from loopwright.errors import ScheduleError
-from loopwright.ir.schedule import Step
+from loopwright.ir.schedule import Step, checked
 
 __all__ = ["fuse", "interchange", "lanes", "pipeline", "skew", "tile", "unroll", "unroll_and_jam"]
-
-_NAME: Final = re.compile(r"[^\W\d]\w*(\.[a-z]+)?(@\d+)?")
-_MOST: Final = 1 << 20
 
 
 def fuse(first: str, second: str) -> Step:
     """Make two loops one that stand one behind the other, in the same loop or in none, over the same iterations: ``fuse("i@12", "i@15")``."""
-    return Step("fuse", (_loop("fuse", first), _loop("fuse", second)))
+    return checked("fuse", (first, second), ())
 
 
 def interchange(outer: str, inner: str) -> Step:
     """Exchange two loops, one inside the other, with nothing but loops and arithmetic on indices between them."""
-    return Step("interchange", (_loop("interchange", outer), _loop("interchange", inner)))
+    return checked("interchange", (outer, inner), ())
 
 
 def unroll_and_jam(factors: Mapping[str, int] | None = None, /, **named: int) -> Step:
@@ -49,12 +47,7 @@ def skew(counts: Mapping[str, int] | None = None, /, *, slant: int = 0, lanes: i
         rest: so many of those that are left over do then, fewer, of whole vectors; 0 for as written. (Those that may be done twice leave none over.)
         short: where the loop inside has fewer iterations, all do so.
     """
-    options = (("slant", slant), ("lanes", lanes), ("rest", rest), ("short", short))
-    for name, value in options:
-        if type(value) is not int or not 0 <= value <= _MOST:
-            raise ScheduleError(f"skew({name}=…) takes a whole number from 0 to {_MOST}, not {value!r}")
-    made = _counted("skew", counts, named)
-    return Step(made.name, (), (*made.values, *[(name, value) for name, value in options if value]))
+    return _counted("skew", counts, named, (("slant", slant), ("lanes", lanes), ("rest", rest), ("short", short)))
 
 
 def unroll(factors: Mapping[str, int] | None = None, /, **named: int) -> Step:
@@ -69,7 +62,7 @@ def tile(sizes: Mapping[str, int] | None = None, /, **named: int) -> Step:
 
 def lanes(loop: str) -> Step:
     """Run the iterations of a loop in the lanes of vectors: ``lanes("j")``."""
-    return Step("lanes", (_loop("lanes", loop),))
+    return checked("lanes", (loop,), ())
 
 
 def pipeline(loop: str, ii: int = 0) -> Step:
@@ -79,26 +72,10 @@ def pipeline(loop: str, ii: int = 0) -> Step:
         loop: the loop.
         ii: the initiation interval, in cycles of the target's core: so often iterations begin. 0 for the least that is found.
     """
-    if type(ii) is not int or not 0 <= ii <= _MOST:
-        raise ScheduleError(f"pipeline(ii=…) takes a whole number from 0 to {_MOST}, not {ii!r}")
-    return Step("pipeline", (_loop("pipeline", loop),), (("ii", ii),) if ii else ())
+    return checked("pipeline", (loop,), (("ii", ii),))
 
 
-def _loop(step: str, name: object) -> str:
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ScheduleError(f"{step} takes the name of a loop's index, as in {step}('i'), or 'i@12' with its line, not {name!r}")
-    return name
-
-
-def _counted(step: str, factors: object, named: dict[str, int]) -> Step:
+def _counted(step: str, factors: object, named: dict[str, int], options: tuple[tuple[str, object], ...] = ()) -> Step:
     if factors is not None and not isinstance(factors, Mapping):
         raise ScheduleError(f"{step} takes loops with numbers, as in {step}(i=4) or {step}({{'i@12': 4}}), not {factors!r}")
-    given: dict[str, int] = {**dict(factors or {}), **named}
-    if not given:
-        raise ScheduleError(f"{step} takes loops with numbers, as in {step}(i=4)")
-    values: list[tuple[str, int]] = []
-    for loop, number in given.items():
-        if type(number) is not int or not 2 <= number <= _MOST:
-            raise ScheduleError(f"{step}({loop}=…) takes a whole number from 2 to {_MOST}, not {number!r}")
-        values.append((_loop(step, loop), number))
-    return Step(step, (), tuple(values))
+    return checked(step, (), [*{**dict(factors or {}), **named}.items(), *options])

@@ -9,9 +9,10 @@ import pytest
 from tests.pipelining.random_graphs import random_core, random_graph
 
 from loopwright.nests.analysis.graph import Edge, Graph, Node, jammed, recurrence_bound
-from loopwright.pipelining.modulo import interval_bound, modulo_schedule, shifts_of
+from loopwright.pipelining import modulo
+from loopwright.pipelining.modulo import InTurn, interval_bound, long_enough, modulo_schedule, shifts_of
 from loopwright.pipelining.schedule import Schedule, check, live
-from loopwright.pipelining.steady import steady_interval
+from loopwright.pipelining.steady import kernel_order, ranks, steady_interval
 from loopwright.targets.core import Core
 
 SQRT = Core("sqrt", 1 << 20, {"sqrt": 1}, "sqrt | .* | sqrt | 4 | 1")
@@ -84,6 +85,102 @@ def test_a_circuit_within_an_iteration_cannot_be_scheduled() -> None:
     assert modulo_schedule(graph, SQRT) is None
 
 
+def tied(latencies: tuple[int, int], cycles: int = 1) -> Graph:
+    """Two operations of one unit that circuits within an iteration tie to each other."""
+    graph = Graph(1)
+    graph.nodes = [Node("a", 0, 0, cycles), Node("b", 0, 0, cycles)]
+    graph.edges = [Edge(0, 1, latencies[0], (0,)), Edge(1, 0, latencies[1], (0,))]
+    return graph
+
+
+def any_core(issue: int, units: int, in_order: bool = False) -> Core:
+    return Core("core", issue, {"unit": units}, ".* | .* | unit | 1 | 1", results_in_order=in_order)
+
+
+@pytest.mark.parametrize(
+    ("latencies", "cycles", "issue", "units", "wanted"),
+    [
+        ((0, 0), 1, 1, 1, False),  # in one cycle, and one operation starts in a cycle
+        ((0, 0), 1, 2, 1, False),  # or there is one unit
+        ((0, 0), 0, 2, 1, True),
+        ((0, 0), 1, 2, 2, True),
+        ((1, -1), 1, 1, 1, True),
+        ((1, -1), 2, 1, 1, False),  # one behind the other, and the unit is kept for two cycles
+        ((1, -2), 2, 1, 1, True),
+        ((2, -1), 1, 4, 4, False),  # the circuit waits for itself
+    ],
+)
+def test_operations_that_are_tied_to_each_other(latencies: tuple[int, int], cycles: int, issue: int, units: int, wanted: bool) -> None:
+    graph = tied(latencies, cycles)
+    core = any_core(issue, units)
+    found = modulo_schedule(graph, core)
+    assert (found is not None) == wanted
+    if found is not None:
+        assert check(graph, core, found) == []
+
+
+def test_what_is_tied_by_circuits_that_lead_back_and_on_again() -> None:
+    graph = tied((0, 0))
+    graph.edges[0].distance, graph.edges[1].distance = (3,), (-3,)
+    # Three iterations apart in one cycle of the kernel.
+    assert modulo_schedule(graph, any_core(1, 2)) is None
+    found = modulo_schedule(graph, any_core(2, 2))
+    assert found is not None and check(graph, any_core(2, 2), found) == []
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whether_there_is_a_schedule_at_all(seed: int) -> None:
+    """As trying all says it, for circuits within iterations; and where there is one, operations in turn are one, too, at any longer interval."""
+    rng = random.Random(seed)
+    none = 0
+    for _ in range(120):
+        core = any_core(rng.choice([1, 1, 2]), rng.choice([1, 1, 2]))
+        graph = Graph(1)
+        graph.nodes = [Node(str(k), 0, 1, rng.choice([0, 1, 1, 2])) for k in range(3)]
+        starts = [rng.randint(0, 2) for _ in graph.nodes]
+        later = [rng.randint(-1, 1) for _ in graph.nodes]
+        for _ in range(rng.randint(3, 7)):
+            source, sink = rng.sample(range(3), 2)
+            latency = starts[sink] - starts[source] - rng.choice([0, 0, 0, 1])
+            graph.edges.append(Edge(source, sink, latency, (rng.choice([0, 0, 0, 1]) + later[sink] - later[source],)))
+        found = modulo_schedule(graph, core)
+        in_turn = InTurn(graph, core, graph.edges)
+        assert in_turn.possible == (found is not None)
+        if found is None:
+            none += 1
+            last = min(4, long_enough(graph, graph.edges))
+            assert not any(possible(graph, core, interval, 2 * interval + 6) for interval in range(1, last + 1))
+            continue
+        assert check(graph, core, found) == []
+        for interval in (in_turn.interval, in_turn.interval + 3):
+            assert check(graph, core, Schedule(interval, in_turn.starts(interval))) == []
+    assert 5 < none < 115
+
+
+def test_the_last_resort_is_a_schedule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing else finds one, operations run in turn."""
+    monkeypatch.setattr(modulo, "_at", lambda *_: None)
+    rng = random.Random(1)
+    for _ in range(20):
+        core = random_core(rng)
+        graph = random_graph(rng, rng.randint(2, 12), core)
+        found = modulo_schedule(graph, core)
+        assert found is not None and check(graph, core, found) == []
+
+
+@pytest.mark.parametrize("in_order", [False, True])
+def test_operations_in_a_circle_that_takes_no_time_are_put_in_some_order(in_order: bool) -> None:
+    graph = tied((0, 0))
+    graph.nodes.append(Node("behind", 0, 0, 1))
+    graph.edges.append(Edge(1, 2, 0, (0,)))
+    core = any_core(4, 4, in_order)
+    found = modulo_schedule(graph, core)
+    assert found is not None and check(graph, core, found) == []
+    assert ranks(graph, Schedule(1, [0, 0, 0])) == [0, 0, 1]
+    assert kernel_order(graph, Schedule(1, [0, 0, 0])) == [0, 1, 2]
+    assert steady_interval(graph, core, found) == 1
+
+
 def test_nothing_to_schedule() -> None:
     found = modulo_schedule(Graph(1), SQRT)
     assert found is not None
@@ -153,6 +250,37 @@ def test_what_an_iteration_takes() -> None:
     found = modulo_schedule(graph, core)
     assert found is not None
     assert steady_interval(graph, core, found) == found.interval == 29
+
+
+def test_what_takes_a_while_to_get_going_does_not_count() -> None:
+    """The first iterations wait for results of many cycles that later ones find done: a cycle more, once."""
+    core = Core("core", 2, {"a": 2}, ".* | .* | a | 1 | 1")
+    graph = Graph(1)
+    graph.nodes = [Node("a", 0, 1, 2), Node("b", 0, 12, 1)]
+    graph.edges = [Edge(1, 0, 12, (3,)), Edge(1, 0, 0, (1,))]
+    # Three iterations before, so four cycles from one to the next; or fewer, where the kernel has the sink that much later.
+    assert steady_interval(graph, core) == 4
+    assert steady_interval(graph, core, Schedule(2, [6, 0])) == 2
+
+
+def test_what_comes_again_after_several_iterations_counts_as_it_is() -> None:
+    """Two units for three operations of three cycles: nine cycles for two iterations, which is no more than five for one."""
+    core = Core("core", 1, {"unit": 2}, ".* | .* | unit | 1 | 1")
+    graph = Graph(1)
+    graph.nodes = [Node(str(k), 0, 1, 3) for k in range(3)]
+    assert steady_interval(graph, core) == 5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_kernels_take_their_interval(seed: int) -> None:
+    """Where results may come in any order, no operation waits for longer than its schedule says, and in the long run none has to wait for less than the bounds."""
+    rng = random.Random(seed)
+    for _ in range(40):
+        core = random_core(rng)
+        graph = random_graph(rng, rng.randint(1, 12), core)
+        found = modulo_schedule(graph, core)
+        assert found is not None
+        assert steady_interval(graph, core, found) <= found.interval
 
 
 def test_results_that_have_to_come_in_order() -> None:

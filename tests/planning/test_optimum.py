@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from loopwright.nests.analysis.graph import Edge, Graph, Node, jammed, resource_bound
+from loopwright.pipelining import modulo
 from loopwright.pipelining.schedule import Schedule, check
 from loopwright.planning.circuits import OrderError, circuits_bound, confined, longest, outer_shifts, shifted
 from loopwright.planning.encoding import DEFAULT, DIRECT, Encoding, PlanningError
@@ -270,3 +271,27 @@ def test_without_the_solver_it_says_what_to_install(monkeypatch: pytest.MonkeyPa
 def test_no_time_leaves_it_open() -> None:
     found = least_interval(body(60, 1, 1), CORE, seconds=0.0)
     assert found.schedule is None and not found.proven and found.bound >= 1
+
+
+@pytest.mark.parametrize("name", list(ENCODINGS))
+def test_operations_that_are_tied_to_each_other(name: str) -> None:
+    """Two that have to start in one cycle, on a core that starts one: known at once, however much time there is."""
+    graph = Graph(1)
+    graph.nodes = [Node("a", 0, 0, 1), Node("b", 1, 0, 1)]
+    graph.edges = [Edge(0, 1, 0, (0,)), Edge(1, 0, 0, (0,))]
+    one = Core("one", issue=1, units={"a": 1, "b": 2}, table=".* | .* | a | 1 | 1")
+    with pytest.raises(OrderError, match="tie operations together"):
+        least_interval(graph, one, encoding=ENCODINGS[name])
+    found = least_interval(graph, SMALL, encoding=ENCODINGS[name])
+    assert found.schedule is not None and found.schedule.interval == 1 and found.proven
+
+
+@pytest.mark.parametrize("name", ["turns", "booleans", "integers", "variable", "direct"])
+def test_intervals_end_where_a_longer_one_helps_no_more(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where it is left to the solver to find that out."""
+    monkeypatch.setattr(modulo, "ATTEMPTS", 0)
+    graph = Graph(1)
+    graph.nodes = [Node(str(k), 0, 0, 1) for k in range(3)]
+    graph.edges = [Edge(k, (k + 1) % 3, 0, (0,)) for k in range(3)]
+    with pytest.raises(OrderError, match="tie operations together"):
+        least_interval(graph, SMALL, encoding=ENCODINGS[name])

@@ -101,7 +101,8 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
         nest.record = report.begins(nest, target)
         _too_many(nest, nest.record)
     together: set[int] = set()
-    apart_before = _with_values_in_variables(f, target, done, as_written, together)
+    few: set[int] = set()
+    apart_before = _with_values_in_variables(f, target, done, as_written, together, few)
     found = nests(f)
     written = f.code
     fused = fusion.run(f, found, target)
@@ -125,7 +126,7 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     if f.code is not written:
         found = nests(f)
         written = f.code
-    _add(done, rows_turned.run(f, [nest for nest in found if nest.loops[0].index not in beside], target, beside))
+    _add(done, rows_turned.run(f, [nest for nest in found if nest.loops[0].index not in beside | few], target, beside))
     if f.code is not written:
         found = nests(f)
         written = f.code
@@ -186,9 +187,9 @@ def _with_known_conditions(f: Function, target: Target, done: dict[int, list[str
         shortcuts.run(f)
 
 
-def _with_values_in_variables(f: Function, target: Target, done: dict[int, list[str]], as_written: set[int], together: set[int]) -> set[int]:
+def _with_values_in_variables(f: Function, target: Target, done: dict[int, list[str]], as_written: set[int], together: set[int], few: set[int]) -> set[int]:
     """Hold elements in variables, and take recurrences apart. Returns the indices of the outermost loops before which it is asked whether arrays overlap; ``as_written`` receives those that stay as they are,
-    and ``together`` those of which no loop is to be distributed."""
+    ``together`` those of which no loop is to be distributed, and ``few`` those that run for few rows."""
     found = nests(f)
     written = f.code
     _add(done, held_elements.run(f, found, target, as_written))
@@ -211,7 +212,7 @@ def _with_values_in_variables(f: Function, target: Target, done: dict[int, list[
     together.update(expanded_arrays)
     _add(done, expanded_arrays)
     _add(done, products_apart.run(f, target, apart_before, as_written))
-    _add(done, turned.run(f, target, apart_before))
+    _add(done, turned.run(f, target, apart_before, few))
     _add(done, columns.run(f, target, apart_before))
     _add(done, tables.run(f, target, apart_before, as_written))
     _add(done, transposed.run(f, target, as_written))

@@ -10,6 +10,7 @@ from heapq import heapify, heappop, heappush
 from typing import Final
 
 from loopwright.nests.analysis.graph import Edge, Graph
+from loopwright.pipelining.schedule import components
 from loopwright.targets.core import Core
 
 __all__ = ["Places"]
@@ -264,12 +265,12 @@ class Places:
 
     def _groups(self) -> list[list[int]]:
         """The operations on circuits, the most critical circuit first, each with what lies between it and those before; then the rest."""
-        components = [component for component in _components(self.count, self.after) if len(component) > 1]
-        slack = {min(component): min([self.late[node] - self.early[node] for node in component]) for component in components}
-        components.sort(key=lambda component: (slack[min(component)], -len(component), min(component)))
+        circuits = [component for component in components(self.count, self.after) if len(component) > 1]
+        slack = {min(component): min([self.late[node] - self.early[node] for node in component]) for component in circuits}
+        circuits.sort(key=lambda component: (slack[min(component)], -len(component), min(component)))
         done: set[int] = set()
         groups: list[list[int]] = []
-        for component in components:
+        for component in circuits:
             between: set[int] = set()
             if done:
                 down, up = self._reached(done, self.after), self._reached(done, self.before)
@@ -428,50 +429,3 @@ class Places:
             if readers[source]:
                 total += max(0, max([starts[sink] + later for sink, later in readers[source]]) - starts[source])
         return total
-
-
-def _components(count: int, after: list[list[tuple[int, int]]]) -> list[list[int]]:
-    """The strongly connected components of a graph (R. Tarjan, SIAM Journal on Computing 1, 1972), without recursion."""
-    index = [-1] * count
-    low = [0] * count
-    on = [False] * count
-    stack: list[int] = []
-    found: list[list[int]] = []
-    number = 0
-    for root in range(count):
-        if index[root] >= 0:
-            continue
-        work: list[tuple[int, int]] = [(root, 0)]
-        while work:
-            node, k = work.pop()
-            if k == 0:
-                index[node] = low[node] = number
-                number += 1
-                stack.append(node)
-                on[node] = True
-            descended = False
-            while k < len(after[node]):
-                other = after[node][k][0]
-                k += 1
-                if index[other] < 0:
-                    work.append((node, k))
-                    work.append((other, 0))
-                    descended = True
-                    break
-                if on[other]:
-                    low[node] = min(low[node], index[other])
-            if descended:
-                continue
-            if low[node] == index[node]:
-                component: list[int] = []
-                while True:
-                    other = stack.pop()
-                    on[other] = False
-                    component.append(other)
-                    if other == node:
-                        break
-                found.append(component)
-            if work:
-                parent = work[-1][0]
-                low[parent] = min(low[parent], low[node])
-    return found

@@ -12,7 +12,7 @@ from typing import Final
 from loopwright.nests.analysis.graph import Edge, Graph
 from loopwright.targets.core import Core
 
-__all__ = ["DEPENDENCE", "ISSUE", "SHAPE", "UNIT", "Schedule", "Violation", "busy", "check", "lifetimes", "live", "outer_distance", "table"]
+__all__ = ["DEPENDENCE", "ISSUE", "SHAPE", "UNIT", "Schedule", "Violation", "busy", "check", "components", "lifetimes", "live", "outer_distance", "table"]
 
 DEPENDENCE: Final = "dependence"
 UNIT: Final = "unit"
@@ -96,6 +96,58 @@ def outer_distance(edge: Edge, shifts: list[tuple[int, ...]]) -> int:
         if component:
             return 1 if component > 0 else -1
     return 0
+
+
+def components(count: int, after: list[list[tuple[int, int]]]) -> list[list[int]]:
+    """The strongly connected components of a graph, each behind those that it leads to (R. Tarjan, SIAM Journal on Computing 1, 1972), without recursion.
+
+    Args:
+        count: how many nodes it has.
+        after: per node, those that edges from it lead to, each with some number.
+    """
+    index = [-1] * count
+    low = [0] * count
+    on = [False] * count
+    stack: list[int] = []
+    found: list[list[int]] = []
+    number = 0
+    for root in range(count):
+        if index[root] >= 0:
+            continue
+        work: list[tuple[int, int]] = [(root, 0)]
+        while work:
+            node, k = work.pop()
+            if k == 0:
+                index[node] = low[node] = number
+                number += 1
+                stack.append(node)
+                on[node] = True
+            descended = False
+            while k < len(after[node]):
+                other = after[node][k][0]
+                k += 1
+                if index[other] < 0:
+                    work.append((node, k))
+                    work.append((other, 0))
+                    descended = True
+                    break
+                if on[other]:
+                    low[node] = min(low[node], index[other])
+            if descended:
+                continue
+            if low[node] == index[node]:
+                component: list[int] = []
+                while True:
+                    other = stack.pop()
+                    on[other] = False
+                    component.append(other)
+                    if other == node:
+                        break
+                found.append(component)
+            if work:
+                parent = work[-1][0]
+                low[parent] = min(low[parent], low[node])
+    return found
 
 
 def check(graph: Graph, core: Core, schedule: Schedule) -> list[Violation]:

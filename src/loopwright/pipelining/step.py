@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from loopwright.errors import ScheduleError
 from loopwright.ir.schedule import Step
 from loopwright.nests.analysis.dependence import dependences
 from loopwright.nests.analysis.nest import Nest, NestLoop
@@ -16,12 +15,10 @@ __all__ = ["pipeline_row"]
 
 def pipeline_row() -> Row:
     """The step, for the table of steps (``nests/schedule.py``), which stands below this package."""
-    return Row(_pipeline, ("ii",))
+    return Row(_pipeline)
 
 
 def _pipeline(nest: Nest, step: Step, target: Target) -> None:
-    if len(step.loops) != 1:
-        raise ScheduleError(f"{step}: it takes one loop, and the interval where that is to be said, as in pipeline(j, ii=4)")
     loop = loop_of(step, nest, step.loops[0])
     wanted = dict(step.values).get("ii", 0)
     refuse(nest, step, _refusal(nest, loop, target))

@@ -11,9 +11,10 @@ from time import perf_counter
 from typing import Final
 
 from loopwright.errors import InternalError
-from loopwright.nests.analysis.graph import Edge, Graph, resource_bound
+from loopwright.nests.analysis.graph import Edge, Graph, resource_bound, too_long
+from loopwright.pipelining.modulo import InTurn, long_enough
 from loopwright.pipelining.schedule import Schedule, check
-from loopwright.planning.circuits import circuits_bound, components, confined, longest, outer_shifts, shifted
+from loopwright.planning.circuits import OrderError, circuits_bound, components, confined, longest, outer_shifts, shifted
 from loopwright.planning.encoding import DEFAULT, Encoding, available
 from loopwright.planning.programme import Answer, Programme
 from loopwright.targets.core import Core
@@ -22,6 +23,8 @@ __all__ = ["SECONDS", "Optimum", "least_interval", "ranges"]
 
 #: Seconds until the search gives up.
 SECONDS: Final = 60.0
+#: What is said where no interval is long enough.
+TIED: Final = "circuits of dependences within one iteration tie operations together that cannot start so, whatever the interval"
 #: Seconds of the first turn, and how many times as long as it the next one is.
 FIRST: Final = 0.5
 LONGER: Final = 3.0
@@ -63,13 +66,17 @@ def least_interval(
         workers, seed: of the solver.
 
     Raises:
-        OrderError: no order of execution exists.
+        OrderError: no order of execution exists, or no interval is long enough, because circuits tie operations together for which there are not enough units.
         PlanningError: OR-Tools (the extra ``tuning``) is not installed.
     """
     available()
     began = perf_counter()
     found = Optimum(max(resource_bound(graph, core), circuits_bound(graph)))
-    most = found.bound if encoding.interval == "search" else enough(graph)
+    inner = confined(graph)
+    if InTurn(inner, core, inner.edges).possible is False:
+        raise OrderError(TIED)
+    longest_of_all = long_enough(graph, graph.edges)
+    most = found.bound if encoding.interval == "search" else max(found.bound, enough(graph), longest_of_all)
     ways = [replace(encoding, slots=way) for way in (("booleans", "integers") if encoding.slots == "turns" else (encoding.slots,))]
     while True:
         left = seconds - (perf_counter() - began)
@@ -87,8 +94,12 @@ def least_interval(
             break
         if answer.feasible is None:
             break
-        found.bound += 1
-        most = max(most, found.bound)
+        # (All from the bound up to the most have been asked about.)
+        found.bound = most = most + 1
+        if found.bound > longest_of_all or too_long(len(inner.nodes), inner.edges, found.bound):
+            if encoding.shifts == "commands":
+                raise OrderError(TIED)
+            break
     found.seconds = perf_counter() - began
     return found
 

@@ -53,13 +53,14 @@ _BODY: Final = frozenset((ops.LOAD, ops.STORE, ops.COPY, ops.ADD, ops.SUB, ops.M
 _INDEX: Final = frozenset((ops.ADD, ops.SUB, ops.MUL, ops.COPY, ops.NEG))
 
 
-def run(f: Function, target: Target, distinct: set[int]) -> dict[int, str]:
+def run(f: Function, target: Target, distinct: set[int], few: set[int]) -> dict[int, str]:
     """Turn what such loops of a function read.
 
     Args:
         f: the function.
         target: the machine.
         distinct: receives the indices of outermost loops that run only where arrays do not overlap.
+        few: receives those of the outermost loops that stand beside them, for few rows.
 
     Returns:
         Per index of an outermost loop: what was done in it, for the report.
@@ -73,7 +74,7 @@ def run(f: Function, target: Target, distinct: set[int]) -> dict[int, str]:
             if made is None:
                 continue
             told = made.text()
-            index = made.write(target, nest)
+            index = made.write(target, nest, few)
             if index < 0:
                 continue
             distinct.add(index)
@@ -128,13 +129,12 @@ class _Turned:
         names = ", ".join(dict.fromkeys(self.f.arrays[read.array].name for read in self.reads))
         return f"{names} turned round, block by block"
 
-    def write(self, target: Target, outermost: Nest) -> int:
-        """Put it into the function, beside the loops as they are. Returns the index of the outermost loop, or NONE where they stay."""
+    def write(self, target: Target, outermost: Nest, few: set[int]) -> int:
+        """Put it into the function, beside the loops as they are, whose outermost index ``few`` receives. Returns the index of the outermost loop, or NONE where they stay."""
         f, nest = self.f, self.nest
         original, start, end = f.code, outermost.start, outermost.end + 1
         head = original[self.rows.head]
-        few = f.const(I64, int(f.const_values[~head.args[0]]) + FEWEST)
-        runs: list[tuple[Op, int, int]] = [(ops.GE, head.args[1], few)]
+        runs: list[tuple[Op, int, int]] = [(ops.GE, head.args[1], f.const(I64, int(f.const_values[~head.args[0]]) + FEWEST))]
         low, high = original[self.inner.head].args[:2]
         if not self.blocked:
             runs.append((ops.LE, high, f.const(I64, int(f.const_values[~low]) + ROWS)))
@@ -142,6 +142,7 @@ class _Turned:
             return NONE
         asked = [(a, b, False) for a, b, _ in apart.pairs(outermost)]
         plain = apart.as_written(f, original, start, end)
+        few.add(plain[0].dst)
         width = VECTORS * target.vector_bits // original[self.reads[0].position].type.bits
         ahead, code = Code(f, self.line, []), Code(f, self.line, [])
         turned = [self.local(read, width, ahead) for read in self.reads]

@@ -64,7 +64,8 @@ class DependenceReport:
         source, sink: the two accesses, as the user would write them; the sink comes second.
         source_line, sink_line: their lines.
         loops: the names of the loops around both, outermost first.
-        vector: how many iterations later the sink comes in each of these loops, as text: a number, a range, ``*`` for any.
+        vector: how many iterations later the sink comes in each of these loops, as text: a number, a range, ``*`` for any. Along a loop in steps of 1 or -1 it is the difference of the two indices, along others that of
+            how many iterations of their loops come before the two.
         distance: the same as numbers, where it is one vector; else None.
         told: it is what equations say; otherwise it stands for all that could not be ruled out.
     """

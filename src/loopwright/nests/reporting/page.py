@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from html import escape
 from typing import Any, Final
 
@@ -235,9 +236,10 @@ def _slant(nest: NestReport) -> int:
     """By how many iterations of the inner loop each of those that run together is behind the one before; 0 where they are side by side."""
     for text in nest.done:
         if text.startswith("skew("):
-            for step in parse_steps(text):
-                # (Without it the least that will do: 1, as a rule.)
-                return dict(step.values).get("slant", 1)
+            with suppress(ScheduleError):
+                for step in parse_steps(text):
+                    # (Without it the least that will do: 1, as a rule.)
+                    return dict(step.values).get("slant", 1)
     return 0
 
 
