@@ -14,19 +14,25 @@ numbers (``congruences.py``). (Linear recurrences by powers of what they multipl
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from loopwright.ir import ops
-from loopwright.ir.function import LOCAL_ALIGN, MOST_LOCAL, Function, Instr
+from loopwright.ir.function import LOCAL_ALIGN, MOST_LOCAL, NONE, Function, Instr
 from loopwright.nests.analysis.nest import Nest, NestLoop, nests
 from loopwright.nests.recurrences import congruences, geometric
 from loopwright.nests.recurrences.progressions import updated
 from loopwright.nests.recurrences.stepping import BLOCK, Stepping
 from loopwright.nests.rewriting.code import Code
-from loopwright.nests.rewriting.unroll import read_once
+from loopwright.nests.rewriting.unroll import clone, read_once
+from loopwright.nests.splitting.conditions import own_variables
 from loopwright.nests.steps.laned import have_lanes
 from loopwright.targets.target import Target
+from loopwright.types import BOOL, I64, VOID
 
 __all__ = ["run"]
+
+#: Loops of fewer iterations take no longer one by one than tables take to be made for them.
+FEWEST: Final = 96
 
 
 def run(f: Function, target: Target) -> dict[int, str]:
@@ -95,4 +101,26 @@ def _written(nest: Nest, loop: NestLoop, found: Sequence[Stepping]) -> tuple[lis
     code.end()
     for one in found:
         code.out.append(Instr(ops.COPY, f.types[one.variable], one.variable, [base[one.variable]], 0, loop.line))
-    return [*f.code[: nest.start], *front.out, *f.code[nest.start : loop.head], *code.out, *f.code[loop.end + 1 :]], first
+    made = [*front.out, *f.code[nest.start : loop.head], *code.out]
+    if loop is nest.loops[0]:
+        made = _where_long(nest, loop, made)
+    return [*f.code[: nest.start], *made, *f.code[loop.end + 1 :]], first
+
+
+def _where_long(nest: Nest, loop: NestLoop, made: list[Instr]) -> list[Instr]:
+    """What a loop is made into where it has so many iterations that tables made for it alone are worth it; the loop as written elsewhere."""
+    f = nest.f
+    lo, hi, step = f.code[loop.head].args
+    out = Code(f, loop.line, [])
+    out.out.append(Instr(ops.IF, VOID, NONE, [out.op(ops.GE, out.op(ops.SUB, hi, lo), out.const(FEWEST), BOOL)], 0, loop.line))
+    out.out += made
+    out.out.append(Instr(ops.ELSE, VOID, NONE, [], 0, loop.line))
+    index = f.register(I64, f.names[loop.index])
+    out.out.append(Instr(ops.FOR, VOID, index, [lo, hi, step], 0, loop.line))
+    rename = {loop.index: index}
+    for variable in own_variables(nest, loop):
+        rename[variable] = f.register(f.types[variable], f.names[variable], True)
+    clone(f, f.code[loop.head + 1 : loop.end], rename, out.out)
+    out.end()
+    out.end()
+    return out.out
