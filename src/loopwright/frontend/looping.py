@@ -211,7 +211,7 @@ def _unrolled(s: Staging, stmt: For, items: Any, numbers: range) -> int:
         # (What its first number has been copied to may be that very number before, too.)
         if (
             (steps == 1 or (steps == 2 and stmt.copied))
-            and (is_dense(stmt.body, iteration, len(numbers)) or (bool(stmt.copied) and len(numbers) >= MANY_TO_COPY))
+            and (is_dense(iteration, len(numbers)) or (bool(stmt.copied) and len(numbers) >= MANY_TO_COPY))
             and not unrolling.hands_on()
             and counts_only(s, stmt, numbers, many=True, dense=True)
         ):

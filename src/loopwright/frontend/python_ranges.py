@@ -41,7 +41,7 @@ __all__ = [
 
 #: So many instructions, of all iterations, are many.
 MANY: Final = 4_000
-#: So many accesses, of all iterations of loops in each other, are more than a nest is looked at with (``nests/analysis/nest.py``).
+#: So many accesses, of all iterations, are more than a nest is looked at with (``nests/analysis/nest.py``).
 MANY_ACCESSES: Final = 250
 #: Of so many iterations, one of whose numbers is kept, each would be a choice that waits for the one before.
 MANY_TO_COPY: Final = 32
@@ -84,15 +84,9 @@ def _of_run_time(s: Staging, name: str, stmt: LoopStmt) -> bool:
     return isinstance(value, Value) and value.operand >= 0
 
 
-def is_dense(body: list[Stmt], code: list[Instr], steps: int) -> bool:
-    """Whether so many times what an iteration has made, ``code``, of a body with loops in it, has too many accesses to be looked at as a nest."""
-    if len(code) * steps <= MANY_ACCESSES or not _has_loops(body):
-        return False
-    return sum(instr.op is ops.LOAD or instr.op is ops.STORE for instr in code) * steps > MANY_ACCESSES
-
-
-def _has_loops(body: list[Stmt]) -> bool:
-    return any(isinstance(stmt, For) or (isinstance(stmt, If) and (_has_loops(stmt.body) or _has_loops(stmt.orelse))) for stmt in body)
+def is_dense(code: list[Instr], steps: int) -> bool:
+    """Whether so many times what an iteration has made has too many accesses to be looked at as a nest."""
+    return len(code) * steps > MANY_ACCESSES and sum(instr.op is ops.LOAD or instr.op is ops.STORE for instr in code) * steps > MANY_ACCESSES
 
 
 def counts_only(s: Staging, stmt: For, numbers: range, left: bool = False, many: bool = False, dense: bool = False) -> bool:
