@@ -118,10 +118,12 @@ def _stored(nest: Nest, loop: NestLoop, accesses: list[Access]) -> _Filled | Non
             # (What the loop around it stores, it has stored in part.)
             inner = access.loops[loop.depth + 1] if len(access.loops) > loop.depth + 1 else None
             before = [stored for stored, within in ranges if within is None or within is not inner]
-            within = _within(nest, loop, access, [*before, *_so_far(nest, loop, access, accesses)])
-            if within is None:
+            # (Of two that it stores nothing is joined: both are empty in its first iteration.)
+            options = [_within(nest, loop, access, [*before, *more]) for more in ([], *[[one] for one in _so_far(nest, loop, access, accesses)])]
+            possible = [within for within in options if within is not None]
+            if not possible:
                 return None
-            asked += within
+            asked += sorted(possible, key=lambda one: len(one))[0]
         else:
             stored = _of_all(nest, loop, access, accesses)
             if stored is not None:
