@@ -54,6 +54,18 @@ def f(x, y, b):
             if x[i] > 4:
                 y[i] = y[i] + x[i]
 """,
+    "in a while inside": """
+def f(x, y, b):
+    for i in range(y.shape[0]):
+        if x[i] > 2:
+            v = y[i]
+            k = 0
+            while k < 2 and k < x[i]:
+                k += 1
+                w = y[i]
+                y[i] = w - v * y[i] % 7
+            b[i] = y[i] + v
+""",
     "in a loop inside": """
 def f(x, y, b):
     for i in range(y.shape[0]):

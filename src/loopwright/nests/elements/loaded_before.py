@@ -43,8 +43,9 @@ def run(f: Function) -> None:
             arms.pop()
         if op.opens:
             # (A loop may store what it has loaded before; a branch begins with what there was.)
-            known.append({} if IS_LOOP[op.code] else dict(known[-1]))
-            arms.append(not IS_LOOP[op.code])
+            repeated = IS_LOOP[op.code] or op is ops.DO
+            known.append({} if repeated else dict(known[-1]))
+            arms.append(not repeated)
         if op is ops.STORE:
             _forget(f, known, instr.imm)
         elif op.effect not in (ops.PURE, ops.READS, ops.CONTROL):
