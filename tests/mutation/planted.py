@@ -182,7 +182,7 @@ PLANTED: tuple[Planted, ...] = (
     Planted(
         "the mask of lanes that go down",
         _LANES,
-        "if self.mask != self.all:\n            bits = vector_of",
+        "if self.mask != self.all or not self.whole:\n            bits = vector_of",
         "if False:\n            bits = vector_of",
         (*_ACCESSES[:1], *_VECTORIZE),
     ),

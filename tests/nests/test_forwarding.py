@@ -14,7 +14,7 @@ BODIES = {
     "behind a branch that stores elsewhere": ("a[i] = b[i] * 2\nif b[i] > 4:\n    d[i] = 3\nc[i] = a[i]", 0),
     "behind a branch that stores there": ("a[i] = b[i] * 2\nif b[i] > 4:\n    a[i] = 3\nc[i] = a[i]", 0),
     "loaded in one arm": ("s = b[i]\nif b[i] > 4:\n    s = s + a[i]\nc[i] = s\nd[i] = a[i]", 2),
-    "loaded in front of a branch": ("s = a[i]\nif b[i] > 4:\n    s = s + a[i] * 2\nd[i] = s", 2),
+    "loaded in front of a branch": ("s = a[i]\nif b[i] > 4:\n    s = s + a[i] * 2\nd[i] = s", 1),
     "loaded in one arm beside what is stored": (
         "c[2 * i] = b[i]\ns = b[i] * 2\nif b[i] > 4:\n    s = s + c[2 * i + 1] * 3\nelse:\n    s = b[i] - 1\nd[i] = c[2 * i + 1] + s",
         0,

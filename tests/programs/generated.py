@@ -13,6 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from loopwright.cc import clang
+
 __all__ = ["CSMITH", "compared"]
 
 CSMITH = shutil.which("csmith")
@@ -22,17 +24,25 @@ SHORT, LONG = 1, 300
 #: Whose code the programs are compared with.
 COMPILERS = [compiler for compiler in ("clang", "gcc") if shutil.which(compiler)]
 LEVELS = ("-O0", "-O1", "-O2", "-O3")
+#: Machines under whose emulators every fifth program runs: clang makes other IR for them.
+OTHERS = [
+    target
+    for target, triple, emulator in (("rv64gc", "riscv64-linux-gnu", "qemu-riscv64"), ("aarch64-neon", "aarch64-linux-gnu", "qemu-aarch64"))
+    if clang.has_headers(triple) and shutil.which(emulator) is not None
+]
 
 
 def compared(seed: int, folder: Path) -> str | None:
     """What is different about the program of a seed, or ""; None where it takes too long to be compared.
 
     Args:
-        seed: of the generator; it gives the level of optimisation, too.
+        seed: of the generator; it gives the level of optimisation, too, and the machine.
         folder: where files may be made, under names of their own.
     """
     source, reference = folder / f"seed{seed}.c", folder / f"seed{seed}"
     subprocess.run([str(CSMITH), "--seed", str(seed), "--max-funcs", "6", "--no-packed-struct", "-o", str(source)], check=True, cwd=folder)
+    level = LEVELS[seed % len(LEVELS)]
+    options = [level, "--target", OTHERS[seed // 5 % len(OTHERS)]] if OTHERS and seed % 5 == 0 else [level]
     try:
         printed = {}
         for compiler in COMPILERS:
@@ -41,7 +51,7 @@ def compared(seed: int, folder: Path) -> str | None:
         expected = printed["clang"]
         if set(printed.values()) != {expected}:
             return f"seed {seed}: the compilers do not agree, {printed}"
-        command = [sys.executable, "-m", "loopwright", "cc", LEVELS[seed % len(LEVELS)], *HEADERS, str(source), "--run"]
+        command = [sys.executable, "-m", "loopwright", "cc", *options, *HEADERS, str(source), "--run"]
         found = subprocess.run(command, check=False, capture_output=True, text=True, timeout=LONG)
     except subprocess.TimeoutExpired as late:
         return None if late.timeout == SHORT else f"seed {seed}: not done after {LONG} s"
@@ -50,7 +60,7 @@ def compared(seed: int, folder: Path) -> str | None:
     if found.returncode == 0 and found.stdout == expected:
         source.unlink()
         return ""
-    return f"seed {seed}, {LEVELS[seed % len(LEVELS)]}: {expected.strip()} by clang; {found.stdout.strip()} {found.stderr.strip()[-300:]} (status {found.returncode}); {source}"
+    return f"seed {seed}, {' '.join(options)}: {expected.strip()} by clang; {found.stdout.strip()} {found.stderr.strip()[-300:]} (status {found.returncode}); {source}"
 
 
 def main() -> int:

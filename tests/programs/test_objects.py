@@ -298,3 +298,43 @@ def test_what_cannot_be_linked(tmp_path: Path, capfd: pytest.CaptureFixture[str]
     assert cli.main(["cc", str(tmp_path / "lone.c"), "-o", str(tmp_path / "lone")]) == 1
     assert "undefined reference to `g'" in capfd.readouterr().err
     assert cli.main(["cc", str(tmp_path / "lone.c"), "-c", "-o", str(tmp_path / "lone.o")]) == 0
+
+
+WEAK = """
+#include <stdio.h>
+extern int missing(void) __attribute__((weak));
+extern int none __attribute__((weak));
+__attribute__((weak)) int hook(int x) { return x + 1; }
+__attribute__((weak)) int level = 3;
+__attribute__((constructor(300))) static void third(void) { printf("300 "); }
+__attribute__((constructor(200))) static void second(void) { printf("200 "); }
+__attribute__((destructor)) static void behind(void) { puts("behind"); }
+int main(void) { printf("%d %d %d %d ", hook(4), level, missing ? missing() : -1, &none ? none : -2); return 0; }
+"""
+STRONG = """
+#include <stdio.h>
+int hook(int x) { return x * 100; }
+int level = 7, none = 8;
+int missing(void) { return 9; }
+__attribute__((constructor)) static void usual(void) { printf("usual "); }
+"""
+
+
+@pytest.mark.parametrize("target", [None, "rv64gc", "aarch64-neon"])
+def test_weak_symbols(target: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They give way to others, and may be nowhere; what runs before main is in the order of its priorities."""
+    monkeypatch.chdir(tmp_path)
+    triple, emulator = {None: ("x86_64-linux-gnu", ""), "rv64gc": ("riscv64-linux-gnu", "qemu-riscv64"), "aarch64-neon": ("aarch64-linux-gnu", "qemu-aarch64")}[
+        target
+    ]
+    if target is not None and (not clang.has_headers(triple) or shutil.which(emulator) is None):
+        pytest.skip(f"{emulator} or the C library of {triple} is not installed")
+    options = ["--target", target] if target is not None else []
+    Path("weak.c").write_text(WEAK)
+    Path("strong.c").write_text(STRONG)
+    for name in ("weak", "strong"):
+        assert cli.main(["cc", "-w", "-c", f"{name}.c", *options]) == 0
+    for objects, expected in ((["weak.o"], "200 300 5 3 -1 -2 behind\n"), (["weak.o", "strong.o"], "200 300 usual 400 7 9 8 behind\n")):
+        subprocess.run(["clang", f"--target={triple}", "-static" if target is not None else "-no-pie", *objects, "-o", "made"], check=True)
+        words = [emulator, "./made"] if target is not None else ["./made"]
+        assert subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout == expected

@@ -12,10 +12,12 @@ from tests.programs.generated import CSMITH, compared
 
 from loopwright import cli
 from loopwright.cc import clang
-from loopwright.jit import target_for
+from loopwright.runtime import cpu
+from loopwright.targets import registry
 
 HERE = Path(__file__).parent
-PROGRAMS = sorted(HERE.glob("*.c"))
+#: (Those in the folder ``small`` are not measured.)
+PROGRAMS = sorted([*HERE.glob("*.c"), *HERE.glob("small/*.c")])
 ARGUMENTS = ["abc", "The quick brown fox", "97"]
 #: What main returns, where that is not 0.
 STATUS = {"interpreter": 3, "variadic": 35}
@@ -40,7 +42,7 @@ def test_output_at_other_levels(program: Path, level: str, capfd: pytest.Capture
 
 OTHERS = {"aarch64-neon": ("aarch64-linux-gnu", "qemu-aarch64"), "rv64gc": ("riscv64-linux-gnu", "qemu-riscv64")}
 #: Those that are run for other machines each time.
-QUICK = ("cases", "json", "sorting")
+QUICK = ("small/before_main", "small/vector_arguments", "cases", "json", "sorting")
 
 
 def on(target: str, program: Path, capfd: pytest.CaptureFixture[str], *options: str) -> None:
@@ -66,7 +68,7 @@ def test_output_on_other_machines(program: str, target: str, capfd: pytest.Captu
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", OTHERS)
-@pytest.mark.parametrize("program", [program for program in PROGRAMS if program.stem not in QUICK], ids=lambda path: path.stem)
+@pytest.mark.parametrize("program", [program for program in PROGRAMS if program.stem not in QUICK and program.parent == HERE], ids=lambda path: path.stem)
 def test_output_of_more_programs_on_other_machines(program: Path, target: str, capfd: pytest.CaptureFixture[str]) -> None:
     on(target, program, capfd)
 
@@ -248,18 +250,22 @@ def test_code_of_a_function(capfd: pytest.CaptureFixture[str]) -> None:
     assert "callee printf(ptr, ...," in capfd.readouterr().out
 
 
-#: A target of this machine's that is not the one its processor gets.
-OTHER_LEVEL = next(name for name in ("x86-64-v4", "x86-64-v3") if name != target_for(None, None).name)
 WRONG = [
     ("int main(void) { return x; }", [], "undeclared identifier 'x'"),
     ("int f(void) { return 1; }", ["--run"], "no function main"),
     ("int main(void) { return 0; }", ["--show", "f"], "no function f; it has main"),
-    ("int main(void) { return 0; }", ["--target", OTHER_LEVEL, "--run"], "does not run in this process"),
     ("int main(void) { return 0; }", ["--after", "nothing"], "no pass 'nothing'"),
     ('int main(void) { __asm__("nop"); return 0; }', [], "inline assembly is not supported"),
     ("int g(void); int main(void) { return g(); }", [], "calls g, which the module does not have"),
     ("_Thread_local int t; int main(void) { return t; }", [], "thread_local"),
     ("long double f(long double x) { return x; }", [], "x86_fp80"),
+    ("typedef int v4 __attribute__((vector_size(16))); v4 f(v4 x) { return x; }", ["-c"], "f is none of the program's own (static) ones"),
+    ("typedef int v4 __attribute__((vector_size(16))); v4 f(v4); int main(void) { return f((v4){1, 2})[0]; }", [], "f is none of the program's own"),
+    (
+        "typedef int v4 __attribute__((vector_size(16))); static v4 f(v4 x) { return x; } v4 (*volatile to)(v4) = f; int main(void) { return to((v4){1})[0]; }",
+        [],
+        "called by its address",
+    ),
 ]
 
 
@@ -268,6 +274,33 @@ def test_errors(source: str, options: list[str], message: str, tmp_path: Path, c
     (tmp_path / "wrong.c").write_text(source)
     assert cli.main(["cc", str(tmp_path / "wrong.c"), *options]) == 1
     assert message in capfd.readouterr().err
+
+
+def test_lines_of_errors(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Those of C where they are known; lines of LLVM IR are not said to be those of the file."""
+    source = tmp_path / "wrong.c"
+    source.write_text('int main(int n, char **words) {\n  if (n)\n    __asm__("nop");\n  return 0;\n}\n')
+    assert cli.main(["cc", "-g", str(source)]) == 1
+    assert capfd.readouterr().err.startswith(f'loopwright: {source}:3: main: inline assembly is not supported: write it in C\n    __asm__("nop");')
+    assert cli.main(["cc", str(source)]) == 1
+    said = capfd.readouterr().err
+    assert said.startswith(f"loopwright: {source} (LLVM IR):") and " asm " in said
+
+
+@pytest.mark.parametrize("level", ["x86-64-v3", "x86-64-v4"])
+def test_levels_of_this_machine(level: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """Those that its CPU has are run, others refused."""
+    source = tmp_path / "status.c"
+    source.write_text("int main(int n, char **words) { int sum = 0; for (int i = 0; i < 100 * n; i++) sum += words[0][0] * i; return sum & 63; }")
+    missing = registry.get(level).features - cpu.host_features()
+    if missing:
+        assert cli.main(["cc", str(source), "--target", level, "--run"]) == 1
+        assert "cannot run on this CPU" in capfd.readouterr().err
+        return
+    assert cli.main(["cc", str(source), "--target", level, "--run"]) == cli.main(["cc", str(source), "--run"])
+    monkeypatch.setattr(cpu, "host_features", lambda: registry.get(level).features - {"avx2"})
+    assert cli.main(["cc", str(source), "--target", level, "--run"]) == 1
+    assert "cannot run on this CPU, which lacks avx2" in capfd.readouterr().err
 
 
 @pytest.mark.every_change

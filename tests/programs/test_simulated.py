@@ -23,7 +23,7 @@ NAMES = ("multiclet-r1", "multiclet-s1", "multiclet-s2")
 ARGUMENTS = ["abc", "The quick brown fox", "97"]
 STATUS = {"interpreter": 3, "variadic": 35}
 #: Those that take seconds; the others are left to the long runs.
-SHORT = ("cases", "loops", "variable_length", "variadic", "wide_integers", "hashes")
+SHORT = ("small/before_main", "small/vector_arguments", "cases", "loops", "variable_length", "variadic", "wide_integers", "hashes")
 #: Of those the ones that take less than a minute.
 MIDDLING = ("json", "text_search", "fft")
 
@@ -121,6 +121,49 @@ def test_output_of_long_ones(program: Path, name: str, request: pytest.FixtureRe
 
 
 PROGRAMS = {
+    "numbers in base 16": r"""
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) {
+    double some[] = {0, -0.0, 1, 1.5, -2.75, 0.1, 1e300, 1e-300, 5e-324, 2.2250738585072014e-308, DBL_MAX, INFINITY, NAN, 3.999, 1.9999999, 65535.5, 1e-310};
+    const char *texts[] = {"0x1.8p3", "0x10", "0x.8p1z", "0x", "0xg", "0x.p1", "-0x1.fffffffffffff8p0", "0x1.fffffffffffff7p0", "0x1p-1074", "0x1p-1075", "0x1.8p-1075", "0x1p1024",
+                           "0x1.fffffffffffffp1023", "0x1.fffffffffffff8p1023", "0x1p99999", "0x1p-99999", "0x0p99999", "0x0000000000000000000000000000000000000000000000000001p4",
+                           "0x1000000000000080000000000000000000000000000000000000001", "0x10000000000000800000000000000000000000000000000000000", "0x1p", "0X1P+", "1e5", "1e", "1e+",
+                           "12.5e3x", "0x3.7p-1070", "0x1.000000000000080000000000000000000000000000000000000001p0"};
+    for (int i = 0; i < 17; i++)
+        printf("%a|%A|%.0a|%.3a|%25.13a|%-20.1a|%#.0a|%+a|% a|%020a|%.20a\n", some[i], some[i], some[i], some[i], some[i], some[i], some[i], some[i], some[i], some[i], some[i]);
+    for (int i = 0; i < 28; i++) {
+        char *end;
+        errno = 0;
+        double x = strtod(texts[i], &end);
+        printf("%s %a %d %d\n", texts[i], x, (int)(end - texts[i]), x - x != 0 ? errno : 0);
+    }
+    double a = 0, b = 0;
+    float f = 0;
+    int i = 0, j = 0, k = 0;
+    unsigned u = 0;
+    int n = sscanf("0x1.8p1 -0x.4p-2,1e5 0x1e+5 0x1F 017 0xff", "%lf %lf,%f %i+%d %i %i %x", &a, &b, &f, &i, &j, &k, &i, &u);
+    printf("%d %g %g %g %d %d %d %u\n", n, a, b, f, i, j, k, u);
+    return 0;
+}
+""",
+    "arguments by number": r"""
+#include <stdio.h>
+int main(void) {
+    char text[40];
+    printf("%a %d %s\n", 1.5, 42, "after a number in base 16");
+    printf("%2$s %1$d\n", 5, "x");
+    printf("%1$d %2$s %1$d %3$5.1f|%4$*5$d|%6$.*7$s|\n", 5, "x", 2.25, 7, -4, "abcdef", 3);
+    printf("%5$s%4$s%3$s%2$s%1$s%6$c%7$lx%8$e\n", "a", "b", "c", "d", "e", 'f', -1L, 1e10);
+    printf("%'d %'.2f %s\n", 12345, 1e7, "behind");
+    int n = snprintf(text, sizeof text, "%2$d-%1$d", 1, 2);
+    printf("%s %d %f%% %i|%5c|%%|%d\n", text, n, (double)1.0f, 5, 'a', 3);
+    return 0;
+}
+""",
     "printf": r"""
 #include <stdio.h>
 #include <string.h>

@@ -222,7 +222,7 @@ FORMS = {
     "bits that all have": ("s &= x[i] | 64\n        y[i] = s", True, False),
     "parity": ("s ^= x[i]\n        y[i] = s", True, False),
     "a place that is counted": ("z[i] = s\n        y[u] = x[i]\n        u += 1\n        s += 3\n        if u >= len(x):\n            u = 0 * u", False, False),
-    "next iteration early": ("y[i] = s\n        if x[i] > 9:\n            continue\n        s += x[i]", False, False),
+    "next iteration early": ("y[i] = s\n        if x[i] > 9:\n            continue\n        s += x[i]", True, False),
     "left early": ("y[i] = s\n        if x[i] > 90:\n            break\n        s += x[i]", False, False),
 }
 

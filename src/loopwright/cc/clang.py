@@ -13,7 +13,7 @@ from typing import Any, Final
 from loopwright.errors import ArgumentError, LoopwrightError
 from loopwright.frontend.llvm.bitcode import try_bitcode
 
-__all__ = ["FIXED", "Options", "bitcode", "find", "has_headers", "local_names", "package"]
+__all__ = ["FIXED", "Options", "bitcode", "find", "has_headers", "local_names", "package", "weak_names"]
 
 #: The names clang has, the newest first.
 _NAMES: Final = ("clang", *(f"clang-{version}" for version in range(22, 13, -1)))
@@ -131,6 +131,17 @@ def _linked(parts: list[bytes], files: Sequence[Path]) -> bytes:
             raise LoopwrightError(f"{file} does not go with the others: {str(reason).strip()}") from None
     made: bytes = whole.as_bitcode()
     return made
+
+
+#: What LLVM calls it where another object's symbol goes before.
+_WEAK: Final = frozenset(("weak_any", "weak_odr", "linkonce_any", "linkonce_odr", "linkonce_odr_autohide", "external_weak", "available_externally"))
+
+
+def weak_names(module: bytes) -> list[str]:
+    """The functions and variables of a module of bitcode that give way to others of the same name, or that may be nowhere: C's weak ones, and inline ones."""
+    binding: Any = importlib.import_module("llvmlite.binding")
+    read = binding.parse_bitcode(module)
+    return [each.name for each in (*read.functions, *read.global_variables) if each.linkage.name in _WEAK]
 
 
 def local_names(module: bytes) -> list[str]:

@@ -17,14 +17,17 @@ from loopwright.arguments import SET
 from loopwright.cc import clang, link
 from loopwright.cc.run import run
 from loopwright.errors import ArgumentError, LoopwrightError, TargetError
-from loopwright.frontend.llvm.module import functions_and_globals
+from loopwright.frontend.llvm.module import BY_LINKER, IN_MAIN, functions_and_globals
 from loopwright.frontend.llvm.routines import PREFIX
+from loopwright.frontend.native_calls import in_process
+from loopwright.ir.globals import Global
 from loopwright.ir.module import Module
 from loopwright.jit import target_for
 from loopwright.objects.elf import ObjectFile
 from loopwright.objects.machines import machine_of
 from loopwright.objects.program import object_file, write
 from loopwright.passes.counted import COUNTED, report
+from loopwright.runtime import cpu
 from loopwright.runtime.code import Code
 from loopwright.settings import Settings
 from loopwright.targets import registry
@@ -95,8 +98,9 @@ def main(words: Sequence[str]) -> int:
     simulated = isinstance(target, Multiclet)
     if args.cycles and (args.run is None or not simulated):
         raise ArgumentError("--cycles counts those of a program that is run on a simulated processor: name it by --target, and give --run")
-    if args.run is not None and args.target is not None and not simulated and not triple and target.name != target_for(None, None).name:
-        raise ArgumentError(f"a program for {target.name} does not run in this process: leave --target out")
+    if args.run is not None and args.target is not None and not simulated and not triple:
+        # (Another level of this machine, which its CPU has or has not.)
+        cpu.require(target.features, target.name)
     written = args.object or args.output is not None
     if triple and not written and args.run is None and not clang.has_headers(triple):
         # To look at code, the headers of this machine are better than none.
@@ -107,14 +111,14 @@ def main(words: Sequence[str]) -> int:
     if triple and args.run is not None:
         return _emulated(read, args, target)
     if args.nests:
-        print(loops(read, os.fspath(args.files[0]), target), end="")
+        print(loops(read, _called(args), target), end="")
         if args.run is None and args.show is None:
             return 0
     if args.run is None and args.show is None and written:
         return 0
     if isinstance(target, Multiclet):
         return _simulated(read, args, target)
-    program = lw.Module.of(*functions_and_globals(read, os.fspath(args.files[0]))).compile(target=args.target)
+    program = lw.Module.of(*functions_and_globals(read, _called(args), begun=IN_MAIN, found=_in_process)).compile(target=args.target)
     if args.show is not None:
         if args.show not in program:
             raise LoopwrightError(f"the program has no function {args.show}; it has {', '.join(program)}")
@@ -138,7 +142,7 @@ def loops(module: bytes, file: str, target: Target) -> str:
         target: the machine.
     """
     lines: list[str] = []
-    for f in functions_and_globals(module, file)[0]:
+    for f in functions_and_globals(module, file, begun=IN_MAIN)[0]:
         # (The passes in front of the one that makes lanes.)
         for each in target.passes():
             if each.name == COUNTED:
@@ -150,11 +154,22 @@ def loops(module: bytes, file: str, target: Target) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def _called(args: argparse.Namespace) -> str:
+    """What errors and listings call the program where they have no lines of C, but those of its LLVM IR."""
+    file: Path = args.files[0]
+    return os.fspath(file) if file.suffix in (".ll", ".bc") else f"{file} (LLVM IR)"
+
+
+def _in_process(name: str) -> bool:
+    """Whether this process has something of a name."""
+    return in_process(Global(name)) is not None
+
+
 def _simulated(read: bytes, args: argparse.Namespace, target: Multiclet) -> int:
     """What is asked for a processor that is simulated."""
     from loopwright.cc import library, simulated
 
-    file = os.fspath(args.files[0])
+    file = _called(args)
     if args.show is not None:
         module = library.translated(read, file)
         f = module.functions.get(args.show)
@@ -181,12 +196,12 @@ def _options(args: argparse.Namespace, triple: str) -> clang.Options:
 
 
 def _object(read: bytes, args: argparse.Namespace, target: Target) -> ObjectFile:
-    functions, globals_ = functions_and_globals(read, os.fspath(args.files[0]), exported=args.object)
+    functions, globals_ = functions_and_globals(read, _called(args), exported=args.object, begun=BY_LINKER)
     module = Module(functions, globals=globals_, find=link.elsewhere)
     module.verify()
     compiled = [compiler.compile(f, target) for f in module.functions.values()]
-    local = {*clang.local_names(read), *(name for name in module.functions if name.startswith(PREFIX))}
-    return object_file(compiled, module.globals.values(), target, local, os.fspath(args.files[0]) if args.debug else "")
+    local = {*clang.local_names(read), *(name for name in (*module.functions, *module.globals) if name.startswith(PREFIX))}
+    return object_file(compiled, module.globals.values(), target, local, os.fspath(args.files[0]) if args.debug else "", clang.weak_names(read))
 
 
 def _write(read: bytes, args: argparse.Namespace, target: Target, triple: str) -> None:

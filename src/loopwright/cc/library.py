@@ -6,7 +6,7 @@ clang reads it once in a process; a function is compiled when the first program 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ from loopwright.cc import clang
 from loopwright.cc.link import elsewhere
 from loopwright.compiler import Compiled
 from loopwright.frontend.llvm.abi import Abi
-from loopwright.frontend.llvm.module import functions_and_globals
+from loopwright.frontend.llvm.module import IN_MAIN, functions_and_globals
 from loopwright.ir.function import Function
 from loopwright.ir.globals import Global
 from loopwright.ir.module import Module
@@ -27,7 +27,7 @@ __all__ = ["ABI", "Library", "library", "named_by", "translated"]
 
 #: How programs for these processors are read: they access aligned memory only, and have no registers for a variable number of arguments, nor for structs, and no
 #: multiply-add.
-ABI: Final = Abi(aligned=True, lists=True, fused=False, by_address=True, frame=8, twice=True)
+ABI: Final = Abi(aligned=True, lists=True, fused=False, by_address=True, frame=8, twice=True, alone=True)
 _FOLDER: Final = Path(__file__).with_name("c_library")
 #: For so many processors, with their passes, compiled functions are kept.
 _KEPT: Final = 8
@@ -35,12 +35,12 @@ _KEPT: Final = 8
 _OPTIONS: Final = ("-ffreestanding", "-fno-builtin", "-w")
 
 
-def translated(read: bytes, file: str) -> Module:
-    """A module of bitcode, by the rules of these processors.
+def translated(read: bytes, file: str, found: Callable[[str], bool] | None = None) -> Module:
+    """A module of bitcode, by the rules of these processors; ``found`` says whether there is something of a name in what it is linked with.
 
     Raises what ``lw.from_llvm`` does.
     """
-    functions, globals_ = functions_and_globals(read, file, ABI)
+    functions, globals_ = functions_and_globals(read, file, ABI, begun=IN_MAIN, found=found)
     _rename(functions, globals_)
     module = Module(functions, globals=globals_, find=elsewhere)
     module.verify()
@@ -91,6 +91,10 @@ class Library:
         self.local = set(clang.local_names(read))
         # The last ones: (processor, passes, functions by name).
         self._compiled: list[tuple[Processor, tuple[Any, ...], dict[str, Compiled]]] = []
+
+    def has(self, name: str) -> bool:
+        """Whether programs find something of this name."""
+        return name not in self.local and (name in self.module.functions or name in self.module.globals)
 
     def needed(self, names: Iterable[str], given: set[str]) -> list[Function | Global]:
         """What a program needs of the library.

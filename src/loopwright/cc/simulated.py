@@ -49,12 +49,12 @@ def build(read: bytes, file: str, target: Multiclet, settings: Settings | None =
     if not target.program:
         target = Multiclet(target.processor, program=True)
     asked = settings if settings is not None else Settings()
-    module = translated(read, file)
+    known = library()
+    module = translated(read, file, known.has)
     if "main" not in module.functions:
         raise LoopwrightError("the program has no function main")
     local = set(clang.local_names(read))
     own, outside = _reached(module.functions, module.globals)
-    known = library()
     given = (set(module.functions) | set(module.globals)) - local
     needed = known.needed([*outside, *_ROOTS], given)
     asked_for = outside.union(*map(named_by, needed))

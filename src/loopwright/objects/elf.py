@@ -19,6 +19,8 @@ _SYMTAB: Final = 2
 _STRTAB: Final = 3
 _RELA: Final = 4
 _NOBITS: Final = 8
+#: Of sections with addresses of functions that run before and behind main, by what their names begin with.
+_LISTS: Final = {".init_array": 14, ".fini_array": 15}
 
 # The type of a symbol, in the low half of st_info; in the high half its binding.
 NO_TYPE: Final = 0
@@ -26,6 +28,7 @@ OBJECT: Final = 1
 FUNCTION: Final = 2
 _LOCAL: Final = 0
 _GLOBAL: Final = 1
+_WEAK: Final = 2
 
 _ET_REL: Final = 1
 _FILE_HEADER: Final = struct.Struct("<16sHHIQQQIHHHHHH")
@@ -124,6 +127,8 @@ class ObjectFile:
         self._flags = flags
         self.sections: dict[str, Section] = {}
         self._symbols: dict[str, _Symbol] = {}
+        #: Names of symbols that give way to others of their names; of those that are nowhere, the addresses are 0.
+        self.weak: set[str] = set()
         #: Symbols whose names mean something to those who read the file, and to no relocation: there may be several of a name.
         self._marks: list[_Symbol] = []
 
@@ -152,7 +157,7 @@ class ObjectFile:
         index = {id(section): number for number, section in enumerate(sections, 1)}
         table = bytearray()
         for each in symbols:
-            info = (_LOCAL if each.local else _GLOBAL) << 4 | each.kind
+            info = (_LOCAL if each.local else _WEAK if each.name in self.weak else _GLOBAL) << 4 | each.kind
             table += _SYMBOL.pack(strings.add(each.name), info, 0, index[id(each.section)] if each.section is not None else 0, each.value, each.size)
         at_symbols = len(sections) + 1
         out = bytearray(_FILE_HEADER.size)
@@ -171,7 +176,8 @@ class ObjectFile:
                     _SECTION_HEADER.pack(names.add(section.name), _NOBITS, section.flags, section.address, len(out), section.zeros, 0, 0, section.align, 0)
                 )
                 continue
-            add(section.name, _PROGBITS, section.data, section.flags, section.align, address=section.address)
+            kind = next((number for begins, number in _LISTS.items() if section.name.startswith(begins)), _PROGBITS)
+            add(section.name, kind, section.data, section.flags, section.align, address=section.address)
         add(".symtab", _SYMTAB, table, 0, 8, at_symbols + 1, locals_, _SYMBOL.size)
         add(".strtab", _STRTAB, strings.data)
         for section in sections:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
+from typing import Final
 
 from loopwright.compiler import Compiled
 from loopwright.errors import LoopwrightError
@@ -13,10 +14,16 @@ from loopwright.objects.elf import ALLOCATED, EXECUTABLE, FUNCTION, OBJECT, WRIT
 from loopwright.objects.machines import ObjectMachine, machine_of
 from loopwright.targets.target import Target
 
-__all__ = ["Placed", "in_memory", "object_file", "write"]
+__all__ = ["LISTS", "Placed", "in_memory", "object_file", "write"]
 
 
-def object_file(functions: Sequence[Compiled], globals_: Iterable[Global], target: Target, local: Collection[str] = (), debug: str = "") -> ObjectFile:
+#: What the names of globals begin with that are no variables, but lists of functions that run before and behind main: their sections.
+LISTS: Final = (".init_array", ".fini_array")
+
+
+def object_file(
+    functions: Sequence[Compiled], globals_: Iterable[Global], target: Target, local: Collection[str] = (), debug: str = "", weak: Collection[str] = ()
+) -> ObjectFile:
     """An object file.
 
     Args:
@@ -25,11 +32,13 @@ def object_file(functions: Sequence[Compiled], globals_: Iterable[Global], targe
         target: the machine.
         local: names that other objects do not see.
         debug: the name of the source, where debuggers are to be told the lines that instructions come from.
+        weak: names of what gives way to another of the same name in another object, or may be in none.
 
     Raises ``TargetError`` for a machine that no object files are written for.
     """
     machine = machine_of(target)
     made = ObjectFile(machine.number, machine.flags)
+    made.weak.update(weak)
     text = made.section(".text", ALLOCATED | EXECUTABLE)
     placed = [(_function(made, text, compiled, machine, compiled.source.name in local), compiled) for compiled in functions]
     _frames(made, text, placed, machine)
@@ -112,6 +121,12 @@ def _meant(compiled: Compiled) -> dict[str, str]:
 
 def _global(made: ObjectFile, each: Global, machine: ObjectMachine, local: bool) -> None:
     size = max(each.size, 1)
+    if each.name.startswith(LISTS):
+        section = made.section(each.name, ALLOCATED | WRITABLE)
+        start = section.pad(8)
+        section.data += bytes(size)
+        section.relocations += [Relocation(start + reference.offset, machine.absolute, reference.symbol, reference.addend) for reference in each.references]
+        return
     if not each.constant and not each.references and not any(each.data):
         section = made.section(".bss", ALLOCATED | WRITABLE)
         section.align = max(section.align, each.align)

@@ -215,14 +215,18 @@ def test_typed_pointers_phis_and_odd_widths(compiled: bool) -> None:
 
 
 REFUSED = [
-    ("define <4 x i32> @f(<4 x i32> %x) {\n  ret <4 x i32> %x\n}", "<4 x i32>", 1),
+    ("declare <4 x i32> @g(<4 x i32>)\ndefine <4 x i32> @f(<4 x i32> %x) {\n  %y = call <4 x i32> @g(<4 x i32> %x)\n  ret <4 x i32> %y\n}", "<4 x i32>", 3),
     ("define i64 @f(i64 %x) {\n  %y = zext i64 %x to i256\n  %q = udiv i256 %y, 3\n  %z = trunc i256 %q to i64\n  ret i64 %z\n}", "256 bits", 3),
     ('define void @f() {\n  call void asm sideeffect "nop", ""()\n  ret void\n}', "inline assembly", 2),
     ("define i32 @f(ptr %p) {\n  %v = load atomic i32, ptr %p seq_cst, align 4\n  ret i32 %v\n}", "load atomic", 2),
     ("define i32 @f(ptr %p) {\n  %v = atomicrmw add ptr %p, i32 1 seq_cst\n  ret i32 %v\n}", "atomicrmw", 2),
     ("define x86_fp80 @f(x86_fp80 %x) {\n  ret x86_fp80 %x\n}", "x86_fp80", 1),
     ("declare i32 @setjmp(ptr)\ndefine i32 @f(ptr %p) {\n  %r = call i32 @setjmp(ptr %p)\n  ret i32 %r\n}", "setjmp", 3),
-    ("@llvm.global_ctors = appending global [0 x { i32, ptr, ptr }] zeroinitializer\n", "constructor", 1),
+    (
+        "define void @f() {\n  ret void\n}\n@llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 65535, ptr @f, ptr null }]\n",
+        "constructor",
+        4,
+    ),
     ("@t = thread_local global i32 0\n", "thread_local", 1),
 ]
 
@@ -233,6 +237,49 @@ def test_what_is_not_supported_is_named_with_its_line(text: str, named: str, lin
         lw.from_llvm(text, "refused.ll")
     assert (caught.value.file, caught.value.line) == ("refused.ll", line)
     assert caught.value.statement
+
+
+ACCEPTED = """
+@llvm.global_ctors = appending global [0 x { i32, ptr, ptr }] zeroinitializer
+@table = global <4 x i32> <i32 1, i32 2, i32 3, i32 4>
+declare extern_weak i32 @nowhere_at_all(i32)
+
+define internal <4 x i32> @moved(<4 x i32> %x, i32 %by) {
+  %b = insertelement <4 x i32> zeroinitializer, i32 %by, i32 3
+  %y = add <4 x i32> %x, %b
+  ret <4 x i32> %y
+}
+
+define i32 @f(i32 %x) {
+  fence acquire
+  fence syncscope("singlethread") seq_cst
+  fence seq_cst
+  call void asm sideeffect "", "~{memory},~{dirflag},~{fpsr},~{flags}"()
+  %y = call i32 asm sideeffect "", "=r,0,~{dirflag},~{fpsr},~{flags}"(i32 %x)
+  %both = call { i32, i64 } asm "", "=r,=&r,1,0,*m,~{memory}"(i64 7, i32 %y, ptr elementtype(<4 x i32>) @table)
+  %first = extractvalue { i32, i64 } %both, 0
+  %second = extractvalue { i32, i64 } %both, 1
+  %none = icmp eq ptr @nowhere_at_all, null
+  br i1 %none, label %out, label %there
+there:
+  %made = call i32 @nowhere_at_all(i32 1)
+  ret i32 %made
+out:
+  %v = load <4 x i32>, ptr @table
+  %w = call <4 x i32> @moved(<4 x i32> %v, i32 %first)
+  %last = extractelement <4 x i32> %w, i32 3
+  %cut = trunc i64 %second to i32
+  %all = mul i32 %last, %cut
+  ret i32 %all
+}
+"""
+
+
+def test_what_does_nothing_is_accepted() -> None:
+    """Lists without constructors, fences, assembly without instructions; a weak function that is nowhere; vectors between the module's own functions."""
+    module = lw.from_llvm(ACCEPTED)
+    assert module.interpret("f", 38) == (38 + 4) * 7
+    assert module.compile().f(38) == (38 + 4) * 7
 
 
 def test_text_in_lines_of_its_own() -> None:

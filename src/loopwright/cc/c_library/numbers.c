@@ -180,6 +180,57 @@ static int matches(const char *at, const char *word) {
     return word[count] ? 0 : count;
 }
 
+/* What is behind an e or a p: added to the exponent; where it ends. */
+static const char *power_of(const char *at, int letter, int *exponent) {
+    const char *here = at + 1;
+    if (tolower((unsigned char)*at) != letter) return at;
+    int down = *here == '-', value = 0;
+    if (*here == '-' || *here == '+') here++;
+    if (!isdigit((unsigned char)*here)) return at;
+    for (; isdigit((unsigned char)*here); here++)
+        if (value < 100000) value = value * 10 + (*here - '0');
+    *exponent += down ? -value : value;
+    return here;
+}
+
+static int digit16(int c) { return isdigit(c) ? c - '0' : isxdigit(c) ? tolower(c) - 'a' + 10 : -1; }
+
+/* A number of digits of four bits, from behind its 0x; 0 where there is none. */
+static const char *hexadecimal(const char *at, double *x) {
+    static struct big above, under;
+    int any = 0, point = 0, exponent = 0, digits = 0, lost = 0;
+    above.size = 0;
+    for (; digit16((unsigned char)*at) >= 0 || (*at == '.' && !point); at++) {
+        int digit = digit16((unsigned char)*at);
+        if (digit < 0) {
+            point = 1;
+            continue;
+        }
+        any = 1;
+        if (digits < 40) {
+            if (digits || digit) digits++;
+            scale(&above, 16, (uint32_t)digit);
+            exponent -= 4 * point;
+        } else {
+            lost |= digit;
+            exponent += 4 * !point;
+        }
+    }
+    if (!any) return 0;
+    at = power_of(at, 'p', &exponent);
+    *x = 0;
+    int bits = bits_of(&above) + exponent;
+    if (digits && bits > 1100) *x = __builtin_inf();
+    else if (digits && bits > -1200) {
+        if (lost) { scale(&above, 16, 1); exponent -= 4; }
+        under.size = 1;
+        under.words[0] = 1;
+        shift(exponent < 0 ? &under : &above, exponent < 0 ? -exponent : exponent);
+        *x = quotient(&above, &under);
+    }
+    return at;
+}
+
 double strtod(const char *from, char **end) {
     static struct big above, under;
     static const double tens[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -192,6 +243,13 @@ double strtod(const char *from, char **end) {
         if (end) *end = (char *)at + (word ? word : 3);
         double x = word ? __builtin_inf() : __builtin_nan("");
         return negative ? -x : x;
+    }
+    double by_bits;
+    const char *behind = *at == '0' && (at[1] | 32) == 'x' ? hexadecimal(at + 2, &by_bits) : 0;
+    if (behind) {
+        if (end) *end = (char *)behind;
+        if (by_bits - by_bits != 0) errno = ERANGE;
+        return negative ? -by_bits : by_bits;
     }
     int any = 0, point = 0, exponent = 0, digits = 0, lost = 0;
     uint64_t small = 0;
@@ -218,17 +276,7 @@ double strtod(const char *from, char **end) {
         if (end) *end = (char *)from;
         return 0;
     }
-    if (*at == 'e' || *at == 'E') {
-        const char *here = at + 1;
-        int down = *here == '-', value = 0;
-        if (*here == '-' || *here == '+') here++;
-        if (isdigit((unsigned char)*here)) {
-            for (; isdigit((unsigned char)*here); here++)
-                if (value < 100000) value = value * 10 + (*here - '0');
-            exponent += down ? -value : value;
-            at = here;
-        }
-    }
+    at = power_of(at, 'e', &exponent);
     if (end) *end = (char *)at;
     double x;
     if (!digits) x = 0;

@@ -140,6 +140,36 @@ static int scientific(const char *digits, int size, int exponent, int behind, in
     return at;
 }
 
+/* Four bits a digit, the first of them 1 (of a subnormal number 0). A precision that leaves digits out rounds, to even where two are as near. */
+static int hexadecimal(uint64_t bits, int precision, int point, int upper) {
+    const char *names = upper ? "0123456789ABCDEF" : "0123456789abcdef";
+    uint64_t whole = bits & ((uint64_t)1 << 52) - 1;
+    int exponent = (int)(bits >> 52 & 2047), behind = precision < 0 ? 13 : precision, at = 0;
+    if (exponent)
+        whole |= (uint64_t)1 << 52;
+    else
+        exponent = whole ? 1 : 1023;
+    exponent -= 1023;
+    if (behind < 13) {
+        int cut = 4 * (13 - behind);
+        uint64_t rest = whole & ((uint64_t)1 << cut) - 1, half = (uint64_t)1 << (cut - 1);
+        whole = (whole >> cut) + (rest > half || (rest == half && whole >> cut & 1));
+        whole <<= cut;
+    }
+    if (precision < 0)
+        while (behind && !(whole & ((uint64_t)1 << 4 * (14 - behind)) - 1)) behind--;
+    text[at++] = names[whole >> 52];
+    if (behind || point) text[at++] = '.';
+    for (int place = 1; place <= behind; place++) text[at++] = place <= 13 ? names[whole >> 4 * (13 - place) & 15] : '0';
+    text[at++] = upper ? 'P' : 'p';
+    text[at++] = exponent < 0 ? '-' : '+';
+    if (exponent < 0) exponent = -exponent;
+    int from = at;
+    for (int least = 1000; least; least /= 10)
+        if (exponent >= least || least == 1 || at > from) text[at++] = (char)('0' + exponent / least % 10);
+    return at;
+}
+
 static void floating(struct sink *sink, struct form *form, double x, char letter) {
     static char digits[MOST_DIGITS];
     union { double x; uint64_t bits; } of = {x};
@@ -150,6 +180,13 @@ static void floating(struct sink *sink, struct form *form, double x, char letter
     if (x != x || x - x != 0) {
         form->zero = 0;
         number(sink, form, prefix, 0, x != x ? (upper ? "NAN" : "nan") : upper ? "INF" : "inf", 3);
+        return;
+    }
+    if (letter == 'a') {
+        char before[4];
+        strcpy(before, prefix);
+        size = hexadecimal(of.bits, form->precision < 0 ? -1 : precision, form->other, upper);
+        number(sink, form, strcat(before, upper ? "0X" : "0x"), 0, text, size);
         return;
     }
     if (letter == 'f') {
@@ -198,6 +235,22 @@ static const char *length(const char *at, int *bytes) {
     return at;
 }
 
+/* The number in front of a $, which says which argument is meant, or 0; behind it. */
+static const char *place(const char *at, int *which) {
+    const char *behind = numeral(at, which);
+    if (*which && *behind == '$') return behind + 1;
+    *which = 0;
+    return at;
+}
+
+/* Go to the argument of a number: each has eight bytes. */
+#define GO(which) \
+    if (which) { \
+        va_end(list); \
+        va_copy(list, given); \
+        for (int left = which; left > 1; left--) (void)va_arg(list, long); \
+    }
+
 /* What is passed as int or long, cut to its bytes. */
 #define NEXT(type) (bytes == 8 ? va_arg(list, type long) : va_arg(list, type int))
 
@@ -211,15 +264,19 @@ static void print(struct sink *sink, const char *at, va_list given) {
         }
         struct form form = {0, 0, 0, 0, 0, 0, -1};
         const char *start = at++;
+        int which, other;
+        at = place(at, &which);
         for (;; at++) {
             if (*at == '-') form.left = 1;
             else if (*at == '+') form.plus = 1;
             else if (*at == ' ') form.space = 1;
             else if (*at == '#') form.other = 1;
             else if (*at == '0') form.zero = 1;
-            else break;
+            else if (*at != '\'') break; /* (which sets off thousands, in none of the ways that C begins with) */
         }
         if (*at == '*') {
+            at = place(at + 1, &other) - 1;
+            GO(other)
             form.width = va_arg(list, int);
             if (form.width < 0) { form.left = 1; form.width = -form.width; }
             at++;
@@ -228,6 +285,8 @@ static void print(struct sink *sink, const char *at, va_list given) {
         }
         if (*at == '.') {
             if (at[1] == '*') {
+                at = place(at + 2, &other) - 2;
+                GO(other)
                 form.precision = va_arg(list, int);
                 at += 2;
             } else {
@@ -236,6 +295,7 @@ static void print(struct sink *sink, const char *at, va_list given) {
         }
         int bytes;
         at = length(at, &bytes);
+        GO(which)
         switch (*at) {
         case 'd':
         case 'i': {
@@ -270,7 +330,7 @@ static void print(struct sink *sink, const char *at, va_list given) {
             break;
         }
         case 's': string(sink, &form, va_arg(list, const char *)); break;
-        case 'f': case 'F': case 'e': case 'E': case 'g': case 'G': floating(sink, &form, va_arg(list, double), *at); break;
+        case 'f': case 'F': case 'e': case 'E': case 'g': case 'G': case 'a': case 'A': floating(sink, &form, va_arg(list, double), *at); break;
         case 'n': *va_arg(list, int *) = (int)sink->count; break;
         case '%': emit(sink, '%'); break;
         default:

@@ -39,22 +39,24 @@ static int skip(struct source *from) {
 
 /* What may be a number, as text: as far as characters go on that can stand in one. */
 static int taken(struct source *from, char *text, int most, int base, int real) {
-    int size = 0, digits = 0, point = !real, exponent = !real;
+    int size = 0, digits = 0, point = !real, exponent = !real, hexadecimal = 0;
     if (most > LONGEST - 1) most = LONGEST - 1;
     while (size < most) {
         int c = next(from), low = tolower(c);
         if (!base && isdigit(c)) base = digits ? 8 : c != '0' ? 10 : 0;
         if (!base && low == 'x' && digits) base = 16;
-        int digit = isdigit(c) ? c - '0' : low >= 'a' && low <= 'f' && base == 16 ? low - 'a' + 10 : 99;
+        int digit = isdigit(c) ? c - '0' : low >= 'a' && low <= 'f' && (base == 16 || hexadecimal) ? low - 'a' + 10 : 99;
         int after = size ? text[size - 1] : 0;
-        if ((c == '+' || c == '-') && (!size || (real && tolower(after) == 'e'))) {
-        } else if (digit < (real ? 10 : base) || (!base && c == '0')) {
+        if ((c == '+' || c == '-') && (!size || (real && tolower(after) == (hexadecimal ? 'p' : 'e')))) {
+        } else if (digit < (hexadecimal && !exponent ? 16 : real ? 10 : base) || (!base && c == '0')) {
             digits = 1;
         } else if (c == '.' && !point) {
             point = 1;
-        } else if (low == 'e' && digits && !exponent) {
+        } else if (low == (hexadecimal ? 'p' : 'e') && digits && !exponent) {
             point = exponent = 1;
-        } else if (low == 'x' && base == 16 && after == '0' && size <= 2) {
+        } else if (low == 'x' && (base == 16 || (real && !hexadecimal)) && after == '0' && size <= 2) {
+            hexadecimal = real;
+            digits &= !real;
         } else {
             back(from, c);
             break;
@@ -147,7 +149,7 @@ static int scan(struct source *from, const char *at, va_list given) {
             if (chars && *at != 'c') chars[size] = 0;
             at = end;
         } else {
-            int real = *at == 'f' || *at == 'e' || *at == 'g' || *at == 'E' || *at == 'G' || *at == 'a';
+            int real = *at == 'f' || *at == 'e' || *at == 'g' || *at == 'E' || *at == 'G' || *at == 'a' || *at == 'A' || *at == 'F';
             /* (Of %i the number says itself what its base is.) */
             int base = *at == 'x' || *at == 'X' || *at == 'p' ? 16 : *at == 'o' ? 8 : *at == 'i' ? 0 : 10;
             if (!taken(from, text, width ? width : LONGEST, base, real)) break;

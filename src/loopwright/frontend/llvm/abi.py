@@ -18,18 +18,29 @@ class Abi:
             argument, as the processor has no convention for them; the code has no places (``Callee.places``) and one result at most.
         fused: the machine multiplies and adds with one rounding; for others C's ``fma`` does.
         twice: calls may return twice: a call leaves all that its caller goes on with in the caller's frame.
+        alone: nothing else has its memory: what is a fence among threads orders the compiler's accesses only.
         frame: of what the addresses of memory in the frame are multiples.
     """
 
-    __slots__ = ("aligned", "by_address", "frame", "fused", "lists", "twice")
+    __slots__ = ("aligned", "alone", "by_address", "frame", "fused", "lists", "twice")
 
-    def __init__(self, aligned: bool = False, lists: bool = False, fused: bool = True, by_address: bool = False, frame: int = 16, twice: bool = False) -> None:
+    def __init__(
+        self,
+        aligned: bool = False,
+        lists: bool = False,
+        fused: bool = True,
+        by_address: bool = False,
+        frame: int = 16,
+        twice: bool = False,
+        alone: bool = False,
+    ) -> None:
         self.aligned = aligned
         self.fused = fused
         self.lists = lists
         self.by_address = by_address
         self.frame = frame
         self.twice = twice
+        self.alone = alone
 
 
 #: Machines that access any address; functions of other modules are those of C's library.

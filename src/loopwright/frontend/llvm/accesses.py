@@ -11,9 +11,9 @@ from loopwright.frontend.llvm.syntax import EXPRESSION, NUMBER, Constant, Instru
 from loopwright.frontend.llvm.types import ARRAY, INTEGER, STRUCT, VECTOR, Layout, LlvmType, is_wide, words
 from loopwright.ir import ops
 from loopwright.ir.function import LOCAL_LEAST, MOST_ALIGNED, MOST_LOCAL, Callee, Function, Global, Instr, Mem
-from loopwright.types import BOOL, I64, PTR, U8, U16, U32, U64, Type
+from loopwright.types import BOOL, I32, I64, PTR, U8, U16, U32, U64, VOID, Type
 
-__all__ = ["AccessWriter", "Place"]
+__all__ = ["AccessWriter", "Place", "address_of"]
 
 #: The integer of so many bytes.
 _PIECES: Final[dict[int, Type]] = {1: U8, 2: U16, 4: U32, 8: U64}
@@ -21,6 +21,11 @@ _PIECES: Final[dict[int, Type]] = {1: U8, 2: U16, 4: U32, 8: U64}
 _SCALES: Final = (1, 2, 4, 8)
 #: Up to so many bytes, copies and fillings of memory are made of single accesses.
 _SHORT: Final = 64
+
+
+def address_of(name: str) -> str:
+    """The global that has the address of what is declared weak in it."""
+    return f"__loopwright_address_of_{name}"
 
 
 class Place:
@@ -77,6 +82,11 @@ class AccessWriter(AggregateWriter):
         module = self.module
         if name in module.aliases:
             return self.operand(module.aliases[name])
+        if name in module.missing:
+            return self.f.const(PTR, 0)
+        if name in module.weak:
+            # (Distances to what may be nowhere are not what the linker can fill in everywhere.)
+            return self.emit(ops.LOAD_AT, PTR, [self.global_address(address_of(name))], mem=Mem(False, 1, 0, PTR.size))
         if name in module.functions:
             return self.emit(ops.FUNCTION, PTR, [self.f.const(I64, self.function_number(name))])
         if name in module.relative:
@@ -113,6 +123,8 @@ class AccessWriter(AggregateWriter):
             return arithmetic.cast(self, name, value.parts[0].type, value.type, parts[0])
         if len(parts) == 2 and value.type.kind == INTEGER and name != "icmp":
             return arithmetic.binary(self, name, value.type, parts[0], parts[1])
+        if name == "icmp":
+            return arithmetic.integer_comparison(self, value.data.decode(), *parts)
         self.unsupported(f"the constant expression {name} is not supported")
 
     # --- addresses ------------------------------------------------------------------------------------------------
@@ -295,6 +307,20 @@ class AccessWriter(AggregateWriter):
             else:
                 made.append(self.convert(part, PTR) if held is PTR else self.signed(part, element))
         return made
+
+    # --- order ------------------------------------------------------------------------------------------------------
+
+    def fence(self, i: Instruction) -> list[int]:
+        """Accesses stay in front or behind; other threads see them so, too.
+
+        What x86-64 reorders none but ``seq_cst`` minds (Intel SDM volume 3, "Memory Ordering"). For the others C's ``sched_yield`` is called: the IR has no fence, and Linux has a full
+        barrier behind the entry to its scheduler (``smp_mb__after_spinlock`` in ``__schedule``, where ``membarrier`` relies on it).
+        """
+        self.put(ops.BARRIER, VOID, [])
+        seen = "singlethread" not in i.flags and not self.abi.alone
+        if seen and (i.detail == "seq_cst" or not self.module.triple.startswith("x86_64")):
+            self.emit(ops.CALL, I32, [], imm=self.callee(("sched_yield",), Callee("sched_yield", [], I32)))
+        return []
 
     # --- memory of the frame ----------------------------------------------------------------------------------------
 

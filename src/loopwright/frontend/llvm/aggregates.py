@@ -8,7 +8,7 @@ from loopwright.frontend.llvm.values import ValueWriter
 from loopwright.ir.function import NONE, Function
 from loopwright.types import I64
 
-__all__ = ["AggregateWriter", "in_parts", "leaves", "units"]
+__all__ = ["AggregateWriter", "divided_vector", "half_vector", "in_parts", "leaves", "units"]
 
 
 def leaves(layout: Layout, type_: LlvmType) -> list[tuple[LlvmType, int]]:
@@ -32,12 +32,26 @@ def leaves(layout: Layout, type_: LlvmType) -> list[tuple[LlvmType, int]]:
 
 
 def units(layout: Layout, type_: LlvmType) -> list[LlvmType]:
-    """The parts of a type that are passed one by one: those that are no structs, arrays or wide integers."""
+    """The parts of a type that are passed one by one: those that are no structs, arrays or wide integers, and no vectors but those of 64 bits."""
     if type_.kind == STRUCT:
         return [unit for field in type_.elements for unit in units(layout, field)]
     if type_.kind == ARRAY:
         return units(layout, type_.elements[0]) * type_.count
+    if type_.kind == VECTOR and not half_vector(layout, type_):
+        return units(layout, type_.elements[0]) * type_.count
     return [integer(64)] * words(type_) if is_wide(type_) else [type_]
+
+
+def divided_vector(layout: Layout, type_: LlvmType) -> LlvmType | None:
+    """A vector in a type that is passed element by element, which only functions of one module do; None where there is none."""
+    if type_.kind in (STRUCT, ARRAY):
+        return next((found for each in type_.elements if (found := divided_vector(layout, each)) is not None), None)
+    return type_ if type_.kind == VECTOR and not half_vector(layout, type_) else None
+
+
+def half_vector(layout: Layout, type_: LlvmType) -> bool:
+    """Whether a type is a vector that the lower half of a register for vectors holds."""
+    return type_.kind == VECTOR and layout.stored(type_.elements[0]) * type_.count == 8
 
 
 def in_parts(type_: LlvmType) -> bool:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from loopwright.frontend.llvm.accesses import AccessWriter, Place
-from loopwright.frontend.llvm.aggregates import units
+from loopwright.frontend.llvm.aggregates import divided_vector, units
 from loopwright.frontend.llvm.syntax import GLOBAL, Argument, CallSite, Constant, Instruction, LlvmFunction
-from loopwright.frontend.llvm.types import ARRAY, FUNCTION, POINTER, VECTOR, VOID_KIND, VOID_TYPE, LlvmType, is_wide, named, register_type
+from loopwright.frontend.llvm.types import ARRAY, FUNCTION, POINTER, STRUCT, VECTOR, VOID_KIND, VOID_TYPE, LlvmType, is_wide, named, register_type
 from loopwright.frontend.llvm.values import UNSIGNED
 from loopwright.ir import ops
 from loopwright.ir.function import EVEN, NONE, RESULT_ADDRESS, STACK, STACK_16, TOGETHER, USUAL, Callee
@@ -59,7 +59,7 @@ class CallWriter(AccessWriter):
 
     def _unit(self, type_: LlvmType, attributes: dict[str, LlvmType | None]) -> Type:
         """What holds one part on its way."""
-        if type_.kind == VECTOR and self.layout.stored(type_.elements[0]) * type_.count == 8:
+        if type_.kind == VECTOR:
             # (The lower half of a vector register; System V ABI, AMD64 supplement, 3.2.3, class SSE.)
             return F64
         held = register_type(type_)
@@ -101,8 +101,21 @@ class CallWriter(AccessWriter):
         floats = sum(type_.is_float for type_ in results)
         return not self.abi.by_address and len(results) - floats <= 2 and floats <= 4
 
+    def _no_vectors(self, types: list[LlvmType], why: str) -> None:
+        """Refuse what has vectors for arguments or results where other code passes them: by a convention of C that the IR here has no places for."""
+        for type_ in types:
+            found = divided_vector(self.layout, type_)
+            if found is not None:
+                self.unsupported(f"arguments and results of the type {named(found)} are not supported {why}")
+
+    def _of_others(self, function: LlvmFunction) -> None:
+        """Refuse vectors of a function that other objects have, or may call."""
+        if not function.blocks or (self.module.exported and not function.local):
+            self._no_vectors(_passed_by(function), f"of functions that other objects have or see: {function.name} is none of the program's own (static) ones")
+
     def signature(self, function: LlvmFunction) -> Callee:
         """How a function is called."""
+        self._of_others(function)
         arguments = [(parameter.type, parameter.attributes) for parameter in function.parameters]
         if self.listed(function):
             arguments.append((LlvmType(POINTER), {}))
@@ -130,6 +143,8 @@ class CallWriter(AccessWriter):
 
     def symbol(self, name: str) -> int:
         function = self.module.functions.get(name)
+        if function is not None:
+            self._no_vectors(_passed_by(function), f"where a function is called by its address, which is taken of {name}")
         if function is not None and self.listed(function) and not function.hidden and not self.abi.lists:
             self.unsupported(f"the address of {name}, a function of the module with a variable number of arguments, is not supported")
         return super().symbol(name)
@@ -140,10 +155,10 @@ class CallWriter(AccessWriter):
         site = i.call
         assert site is not None
         if site.assembly:
-            self.unsupported("inline assembly is not supported: write it in C")
+            return self.assembly(i, site)
         if site.callee.name in RETURNS_TWICE and not (self.abi.twice and site.callee.name in JUMPED_TO):
             self.unsupported(f"{site.callee.name}, which returns twice, is not supported")
-        known = self.module.functions.get(site.callee.name) if site.callee.kind == GLOBAL else None
+        known = self.module.functions.get(site.callee.name) if site.callee.kind == GLOBAL and site.callee.name not in self.module.missing else None
         variable = known is not None and self.listed(known) and not known.hidden
         given = len(site.arguments)
         first: list[int] = []
@@ -192,6 +207,9 @@ class CallWriter(AccessWriter):
 
     def _declared(self, site: CallSite, i: Instruction, known: LlvmFunction | None) -> int:
         """The signature that a call itself shows: of a function by name with a variable number of arguments, or of one by its address."""
+        self._no_vectors(
+            [i.type, *(argument.value.type for argument in site.arguments)], "where a function is called by its address, or with arguments it does not name"
+        )
         passed = [(argument.value.type, argument.attributes) for argument in site.arguments]
         if known is None and self.abi.lists and site.type.kind == FUNCTION and site.type.variadic:
             # (A function without such arguments, called by an address whose type does not say what it takes, does not see one more.)
@@ -208,6 +226,24 @@ class CallWriter(AccessWriter):
         made.name = f"signature{len(self.f.callees)}"
         made.signature = True
         return self.callee(("", str(made.named), *shown), made)
+
+    # --- inline assembly --------------------------------------------------------------------------------------------
+
+    def assembly(self, i: Instruction, site: CallSite) -> list[int]:
+        """Inline assembly without instructions: what it gives is what it takes in the same places (``"+r"(x)``), or has no value."""
+        text, constraints = (part.data.decode("utf-8", "replace") for part in site.callee.parts)
+        if text.strip():
+            self.unsupported("inline assembly is not supported: write it in C")
+        if "~{memory}" in constraints:
+            self.put(ops.BARRIER, VOID, [])
+        given = _tied(constraints, [argument.value for argument in site.arguments])
+        types = [] if i.type.kind == VOID_KIND else list(i.type.elements) if i.type.kind == STRUCT else [i.type]
+        made: list[int] = []
+        for value, type_ in zip(given, types, strict=True):
+            held = [self.type_of(leaf) for leaf in self.leaves(type_)]
+            operands = self.parts(value) if value is not None else [self.f.const(each, 0) for each in held]
+            made += [self.convert(operand, each) for operand, each in zip(operands, held, strict=True)]
+        return made
 
     # --- arguments --------------------------------------------------------------------------------------------------
 
@@ -326,3 +362,23 @@ class CallWriter(AccessWriter):
 
 def _same(a: LlvmType, b: LlvmType) -> bool:
     return a.kind == b.kind and a.bits == b.bits
+
+
+def _passed_by(function: LlvmFunction) -> list[LlvmType]:
+    """The types that a function takes and gives."""
+    return [function.result, *(parameter.type for parameter in function.parameters)]
+
+
+def _tied(constraints: str, arguments: list[Constant]) -> list[Constant | None]:
+    """Of each result of inline assembly the argument that stands where it does, or None."""
+    found: dict[int, Constant] = {}
+    results: list[int] = []
+    waiting = iter(arguments)
+    for number, each in enumerate(constraints.split(",")):
+        if each.startswith("=") and "*" not in each:
+            results.append(number)
+        elif each and not each.startswith("~"):
+            value = next(waiting, None)
+            if value is not None and each.isdigit():
+                found[int(each)] = value
+    return [found.get(number) for number in results]

@@ -251,9 +251,11 @@ class ConstantReader:
         if word == "asm":
             while tokens.peek() in ("sideeffect", "alignstack", "inteldialect", "unwind"):
                 tokens.at += 1
-            tokens.take()
+            text = tokens.take()
             tokens.expect(",")
-            tokens.take()
+            return Constant(
+                kind, type_, word, parts=(Constant(BYTES, type_, data=unescaped(text[1:-1])), Constant(BYTES, type_, data=unescaped(tokens.take()[1:-1])))
+            )
         elif kind == OTHER:
             if tokens.peek() == "(":
                 tokens.skip_brackets()
@@ -286,8 +288,10 @@ class ConstantReader:
 
     def _expression(self, tokens: Tokens, type_: LlvmType) -> Constant:
         name = tokens.take()
+        data = b""
         while tokens.peek() != "(":
-            if tokens.take() == "inrange" and tokens.peek() == "(":
+            data = tokens.take().encode()
+            if data == b"inrange" and tokens.peek() == "(":
                 tokens.skip_brackets()
         tokens.expect("(")
         source: LlvmType | None = None
@@ -303,6 +307,6 @@ class ConstantReader:
             tokens.accept(",")
         if name == "splat":
             return Constant(AGGREGATE, type_, parts=(*parts,) * type_.count)
-        made = Constant(EXPRESSION, type_, name, parts=tuple(parts))
+        made = Constant(EXPRESSION, type_, name, parts=tuple(parts), data=data if name in _COMPARISONS else b"")
         made.source = source
         return made

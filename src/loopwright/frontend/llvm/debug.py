@@ -48,9 +48,25 @@ class Lines:
 
     def source(self, function: LlvmFunction) -> tuple[str, dict[int, str]]:
         """The source file of a function, and its lines by number."""
-        match = _FILE.search(self.module.metadata.get(self._file_of(function.debug), "")) if function.debug >= 0 else None
-        if not match:
+        path, known = self._source(function.debug)
+        if not path:
             return self.file, dict(enumerate(self.module.text, 1)) if len(self.module.text) < 10_000 else {}
+        return path, known
+
+    def located(self, number: int) -> tuple[str, int, str] | None:
+        """The file, the line, and its text, that debug information names; None where it names none."""
+        path, known = self._source(number)
+        match = _LINE.search(self.module.metadata.get(number, ""))
+        if not path or match is None or match[1] == "0":
+            return None
+        line = int(match[1])
+        return path, line, known.get(line, "").strip()[:200]
+
+    def _source(self, number: int) -> tuple[str, dict[int, str]]:
+        """The source file of a scope, and its lines by number; "" where there is none."""
+        match = _FILE.search(self.module.metadata.get(self._file_of(number), "")) if number >= 0 else None
+        if not match:
+            return "", {}
         path = os.path.join(match[2] or "", match[1])
         known = self._texts.get(path)
         if known is None:

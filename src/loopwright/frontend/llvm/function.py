@@ -13,7 +13,7 @@ from loopwright.frontend.llvm.calls import JUMPED_TO
 from loopwright.frontend.llvm.debug import Lines
 from loopwright.frontend.llvm.flow import write
 from loopwright.frontend.llvm.graph import RETURN, Edge, Graph, Node, Test
-from loopwright.frontend.llvm.in_place import in_place, read
+from loopwright.frontend.llvm.in_place import InPlace, read
 from loopwright.frontend.llvm.intrinsics import REMAINDER, IntrinsicWriter, find
 from loopwright.frontend.llvm.shape import Shape
 from loopwright.frontend.llvm.syntax import GLOBAL, LOCAL, Instruction, LlvmFunction, LlvmModule
@@ -22,17 +22,20 @@ from loopwright.frontend.llvm.values import UNSIGNED
 from loopwright.frontend.llvm.vectors import VECTORS, by_elements, has_vectors
 from loopwright.frontend.llvm.wide import DIVISION_BYTES, DIVISIONS, WIDE, concerns
 from loopwright.ir import ops
-from loopwright.ir.function import NONE, Function, Instr, Options
+from loopwright.ir.function import NONE, Callee, Function, Instr, Options
 from loopwright.types import BOOL, I32, PTR, VOID
 
-__all__ = ["translate"]
+__all__ = ["IN_MAIN", "translate"]
+
+#: Main calls what runs before it.
+IN_MAIN: Final = "main"
 
 _NAME: Final = re.compile(r"[A-Za-z_]\w*")
 #: What computes with floats.
 _FLOATS: Final = frozenset(("fneg", "fadd", "fsub", "fmul", "fdiv", "frem", "fcmp"))
 
 
-def translate(function: LlvmFunction, module: LlvmModule, layout: Layout, lines: Lines, routines: set[str], abi: Abi) -> Function:
+def translate(function: LlvmFunction, module: LlvmModule, layout: Layout, lines: Lines, routines: set[str], abi: Abi, begun: str = "") -> Function:
     """The function of the IR that a function of LLVM IR is.
 
     Args:
@@ -40,12 +43,20 @@ def translate(function: LlvmFunction, module: LlvmModule, layout: Layout, lines:
         module, layout, lines: what it stands in.
         routines: the names of what it needs of ``routines.py`` are added.
         abi: what the machine asks for.
+        begun: ``IN_MAIN`` where main calls what runs before it.
 
     Raises ``UnsupportedOperationError`` with the line of what is not supported.
     """
-    f = Function(function.hidden or function.name, VOID, _options(function))
-    f.file, f.lines = lines.source(function)
-    return _FunctionWriter(f, function, module, layout, lines, routines, abi).run()
+    apart: set[str] = set()
+    while True:
+        f = Function(function.hidden or function.name, VOID, _options(function))
+        f.file, f.lines = lines.source(function)
+        writer = _FunctionWriter(f, function, module, layout, lines, routines, abi, apart)
+        writer.run(begun)
+        if not writer.still_read:
+            return f
+        # Written again, with what was overwritten too early kept apart.
+        apart |= writer.still_read
 
 
 class _FunctionWriter(IntrinsicWriter):
@@ -54,10 +65,13 @@ class _FunctionWriter(IntrinsicWriter):
     Attributes:
         node_number: the node that is written.
         in_place: values that are written to the variable of a phi: its name, by theirs.
+        still_read: phis that turned out to be read, under another name, once such a value was written.
         carried: values that are read behind the loop they are made in: variables for their parts, which the ways out of the loop set.
     """
 
-    def __init__(self, f: Function, function: LlvmFunction, module: LlvmModule, layout: Layout, lines: Lines, routines: set[str], abi: Abi) -> None:
+    def __init__(
+        self, f: Function, function: LlvmFunction, module: LlvmModule, layout: Layout, lines: Lines, routines: set[str], abi: Abi, apart: set[str]
+    ) -> None:
         super().__init__(f, module, layout, abi)
         self.function = function
         self.lines = lines
@@ -66,7 +80,11 @@ class _FunctionWriter(IntrinsicWriter):
         self.has_list = bool(function.hidden)
         self.memory = self.arguments = self.results_at = self.result_address = NONE
         self.way = NONE
+        self.apart = apart
         self.in_place: dict[str, str] = {}
+        self.still_read: set[str] = set()
+        #: The names that are known by the registers of such phis, by register.
+        self._names: dict[int, list[str]] = {}
         self.carried: dict[str, list[int]] = {}
         self._made_in: dict[str, int] = {}
         #: What is loaded to be extended with zeros.
@@ -76,9 +94,9 @@ class _FunctionWriter(IntrinsicWriter):
         #: Of loops, the values carried out of them.
         self._out_of: dict[int, list[str]] = {}
 
-    def run(self) -> Function:
+    def run(self, begun: str) -> None:
         function = self.function
-        self.start = function.line
+        self.start, self.debug = function.line, function.debug
         self.twice = any(i.call is not None and i.call.callee.name in JUMPED_TO for block in function.blocks for i in block.code)
         self._parameters()
         graph = Graph(function, self.module)
@@ -86,8 +104,24 @@ class _FunctionWriter(IntrinsicWriter):
         if graph.ways:
             self.way = self.f.register(I32, "", True)
         self._variables()
+        if function.name == "main" and begun == IN_MAIN:
+            self._begin_program()
         write(self.f, self.shape, self)
-        return self.f
+
+    def _begin_program(self) -> None:
+        """What runs before main, once C's ``atexit`` has been told what runs behind it (of several what it was told last)."""
+        for _, name in sorted(self.module.ends, key=lambda each: each[0]):
+            number = self.callee(("atexit",), Callee("atexit", [PTR], I32))
+            self.emit(ops.CALL, I32, [self.symbol(name)], imm=number)
+        for _, name in sorted(self.module.begins, key=lambda each: each[0]):
+            number = self.function_number(name)
+            callee = self.f.callees[number]
+            if callee.params:
+                self.unsupported(f"{name} runs before main, and has parameters, which is not supported")
+            if callee.result is VOID:
+                self.put(ops.CALL_VOID, VOID, [], number)
+            else:
+                self.emit(ops.CALL, callee.result, [], imm=number)
 
     def _parameters(self) -> None:
         f = self.f
@@ -137,7 +171,9 @@ class _FunctionWriter(IntrinsicWriter):
         self._extended = _extended([shape.nodes[number] for number in shape.order])
         if not shape.headers:
             return
-        self.in_place = in_place(shape)
+        self._found = InPlace(shape, self.apart)
+        self.in_place = self._found.phis
+        self._names = {register: [] for phi in self.in_place.values() for register in self.held[phi]}
         phis = {phi.name for number in shape.order for phi in shape.nodes[number].phis}
         phis.update(self.in_place)
         types: dict[str, LlvmType] = {}
@@ -175,24 +211,38 @@ class _FunctionWriter(IntrinsicWriter):
         self.node_number = number
         for i in node.code:
             self._begin(i)
+            before = len(self.code)
             made = self._instruction(i, number == 0)
             if i.name:
                 if i.name in self.in_place:
-                    made = self._written(self.held[self.in_place[i.name]], made)
-                    self.places.pop(i.name, None)
+                    made = self._written(i.name, made, before)
+                elif self._names:
+                    self._known_by(i.name, made)
                 self.held[i.name] = made
                 if len(made) == 1 and made[0] >= 0 and not self.f.names[made[0]] and not self.f.variable[made[0]]:
                     self.f.names[made[0]] = _shown(i.name)
         if node.last is not None:
             self._begin(node.last)
 
-    def _written(self, variables: list[int], made: list[int]) -> list[int]:
-        """What an instruction has made, in the variables of a phi."""
-        last = self.code[-1] if self.code else None
+    def _known_by(self, name: str, made: list[int]) -> None:
+        """Note that a value is read from the registers it is held in, or its address is computed of."""
+        place = self.places.get(name)
+        for register in made if place is None else [*made, *place.args()]:
+            if register in self._names:
+                self._names[register].append(name)
+
+    def _written(self, name: str, made: list[int], before: int) -> list[int]:
+        """What an instruction has made, of which the code begins at ``before``, in the variables of a phi."""
+        phi = self.in_place[name]
+        variables = self.held[phi]
+        if any(self._found.late(other, name) for register in variables for other in self._names[register]):
+            self.still_read.add(phi)
+        last = self.code[-1] if len(self.code) > before else None
         if len(made) == 1 and last is not None and last.dst == made[0] and made[0] >= 0 and not self.f.variable[made[0]]:
             last.dst = variables[0]
         else:
             self._move([(to, from_) for to, from_ in zip(variables, made, strict=True) if to != from_])
+        self.places.pop(name, None)
         return variables
 
     def _begin(self, i: Instruction) -> None:
@@ -236,6 +286,8 @@ class _FunctionWriter(IntrinsicWriter):
             return self.insert(i)
         if opcode == "frem":
             return REMAINDER(self, i, i.operands)
+        if opcode == "fence":
+            return self.fence(i)
         self.unsupported(f"the instruction {opcode} is not supported")
 
     def _volatile(self, i: Instruction) -> list[int]:
@@ -342,10 +394,12 @@ class _FunctionWriter(IntrinsicWriter):
             return False
         written = {name for name, value in edge.copies if value.kind != LOCAL or self.held[value.name] != self.held[name]}
         # What is written already is not to be read on the other way, nor behind the loop, nor by the branch itself.
-        names = [value.name for _, value in other.copies if value.kind == LOCAL] + self._carried_on(source, other)
+        read = [self.held[name] for name in self._carried_on(source, other)]
+        read += [self.local(value.name) for _, value in other.copies if value.kind == LOCAL]
         if test.value is not None and test.value.kind == LOCAL:
-            names.append(test.value.name)
-        return written.isdisjoint(self._read_behind.get(header, ())) and written.isdisjoint(self.in_place.get(name, name) for name in names)
+            read.append(self.local(test.value.name))
+        registers = {register for name in written for register in self.held[name]}
+        return written.isdisjoint(self._read_behind.get(header, ())) and all(registers.isdisjoint(each) for each in read)
 
     def _carried_on(self, source: int, edge: Edge) -> list[str]:
         """The values that an edge carries out of loops."""

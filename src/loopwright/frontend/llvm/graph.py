@@ -117,7 +117,7 @@ class Graph:
         elif opcode == "switch":
             self._switch(node, block, last)
         elif opcode != "unreachable":
-            raise self._module.unsupported(f"the instruction {opcode} is not supported", last.line)
+            raise self._module.unsupported(f"the instruction {opcode} is not supported", last.line, last.debug)
 
     # --- switches -----------------------------------------------------------------------------------------------
 

@@ -10,14 +10,12 @@ from typing import Final
 
 from loopwright.frontend.llvm.graph import Node
 from loopwright.frontend.llvm.shape import Shape
-from loopwright.frontend.llvm.syntax import LOCAL, Constant, Instruction
+from loopwright.frontend.llvm.syntax import LOCAL, Constant
 
-__all__ = ["in_place", "read"]
+__all__ = ["InPlace", "read"]
 
-#: What makes a value of its own. What else reads a value may be another name of it: a cast that changes no bits, ``freeze``, what is put into a vector and taken out again, an address.
-_INTEGERS: Final = frozenset(["add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl", "lshr", "ashr", "and", "or", "xor", "icmp", "fptoui", "fptosi"])
-_FLOATS: Final = frozenset(["fadd", "fsub", "fmul", "fdiv", "frem", "fneg", "fcmp", "uitofp", "sitofp", "fptrunc", "fpext"])
-_ANEW: Final = _INTEGERS | _FLOATS | {"load", "store"}
+#: What mostly hands on what it reads, or is computed from it again where it is read, as addresses are. (Those that others hand on are found in the registers.)
+_HANDED_ON: Final = frozenset(["getelementptr", "freeze", "bitcast", "insertvalue", "extractvalue", "insertelement", "extractelement", "shufflevector"])
 
 
 def read(node: Node) -> list[tuple[Constant, int]]:
@@ -49,50 +47,53 @@ def _locals(waiting: list[Constant]) -> list[Constant]:
     return found
 
 
-def in_place(shape: Shape) -> dict[str, str]:
-    """The phi that each such value is written to, by name."""
-    if not shape.headers:
-        return {}
-    found = _InPlace(shape)
-    for header in shape.order:
-        if header in shape.headers:
-            found.loop(header)
-    return found.phis
-
-
-class _InPlace:
+class InPlace:
     """The search.
 
     Attributes:
-        uses: where each value is read: nodes and places.
-        made: where each is made, of instructions: node, place, instruction.
-        phis: the result.
+        phis: the phi that each such value is written to, by name.
     """
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: Shape, apart: set[str]) -> None:
+        """Look through a function; ``apart`` are phis that no value is written to."""
         self.shape = shape
+        #: Where each value is read: nodes and places.
         self.uses: dict[str, list[tuple[int, int]]] = {}
-        self.made: dict[str, tuple[int, int, Instruction]] = {}
-        #: What may be another name of a value, or is computed from it again where it is read, as addresses are.
+        #: Where each is made: node and place.
+        self.made: dict[str, tuple[int, int]] = {}
+        #: Other names of values.
         self.names: dict[str, list[str]] = {}
         self.phis: dict[str, str] = {}
+        #: The headers of the loops that the values are made in, by name.
+        self._headers: dict[str, int] = {}
+        self._reached: dict[tuple[int, int], set[int]] = {}
+        if not shape.headers:
+            return
         for number in shape.order:
             node = shape.nodes[number]
             for value, place in read(node):
                 self.uses.setdefault(value.name, []).append((number, place))
             for place, i in enumerate(node.code):
                 if i.name:
-                    self.made[i.name] = (number, place, i)
-                if i.name and i.opcode not in _ANEW:
-                    waiting = [*i.operands, *([argument.value for argument in i.call.arguments] if i.call is not None else ())]
-                    for operand in _locals(waiting):
+                    self.made[i.name] = (number, place)
+                if i.opcode in _HANDED_ON:
+                    for operand in _locals(list(i.operands)):
                         self.names.setdefault(operand.name, []).append(i.name)
+        for header in shape.order:
+            if header in shape.headers:
+                self._loop(header, apart)
 
-    def loop(self, header: int) -> None:
+    def late(self, name: str, value: str) -> bool:
+        """Whether something reads a value by a name once one that is written to a phi is made."""
+        header = self._headers[value]
+        number, place = self.made[value]
+        behind = self._behind(number, header)
+        return any(not self.shape.within(user, header) or user in behind or (user == number and at > place) for user, at in self.uses.get(name, ()))
+
+    def _loop(self, header: int, apart: set[str]) -> None:
         """Look at the phis of a loop."""
         shape = self.shape
         back = [edge for source in set(shape.sources[header]) for edge in shape.nodes[source].edges if edge.target == header and shape.back(source, edge)]
-        reached: dict[int, set[int]] = {}
         for phi in shape.nodes[header].phis:
             values = {value.name if value.kind == LOCAL else "": value for edge in back for name, value in edge.copies if name == phi.name}
             values.pop(phi.name, None)
@@ -100,17 +101,19 @@ class _InPlace:
                 continue
             name = next(iter(values))
             made = self.made.get(name)
-            if made is None or name in self.phis or not shape.within(made[0], header):
+            if made is None or name in self.phis or phi.name in apart or not shape.within(made[0], header):
                 continue
-            if made[0] not in reached:
-                reached[made[0]] = self._behind(made[0], header)
-            if self._free(phi.name, name, made[0], made[1], header, reached[made[0]]):
+            self._headers[name] = header
+            if self._free(phi.name, name):
                 self.phis[name] = phi.name
 
     def _behind(self, number: int, header: int) -> set[int]:
         """The nodes of a loop that come behind one of them in the same step."""
         shape = self.shape
-        found: set[int] = set()
+        known = self._reached.get((number, header))
+        if known is not None:
+            return known
+        found = self._reached[number, header] = set()
         waiting = [number]
         while waiting:
             for edge in shape.nodes[waiting.pop()].edges:
@@ -120,15 +123,14 @@ class _InPlace:
                     waiting.append(target)
         return found
 
-    def _free(self, phi: str, name: str, number: int, place: int, header: int, behind: set[int]) -> bool:
-        """Whether nothing reads a phi any more, under whatever name, once a value is made."""
-        waiting, seen = [phi], {phi, name}
+    def _free(self, phi: str, value: str) -> bool:
+        """Whether nothing reads a phi any more, nor what hands it on, once a value is made."""
+        waiting, seen = [phi], {phi, value}
         while waiting:
-            value = waiting.pop()
-            for user, at in self.uses.get(value, ()):
-                if not self.shape.within(user, header) or user in behind or (user == number and at > place):
-                    return False
-            for other in self.names.get(value, ()):
+            name = waiting.pop()
+            if self.late(name, value):
+                return False
+            for other in self.names.get(name, ()):
                 if other not in seen:
                     seen.add(other)
                     waiting.append(other)

@@ -8,7 +8,7 @@ from loopwright.errors import UnsupportedOperationError
 from loopwright.frontend.llvm import syntax
 from loopwright.frontend.llvm.abi import Abi
 from loopwright.frontend.llvm.syntax import Constant, LlvmModule
-from loopwright.frontend.llvm.types import ARRAY, FLOAT, INTEGER, POINTER, STRUCT, Layout
+from loopwright.frontend.llvm.types import ARRAY, FLOAT, INTEGER, POINTER, STRUCT, VECTOR, Layout
 from loopwright.ir.globals import Global, Reference
 
 __all__ = ["initial"]
@@ -68,6 +68,10 @@ class _Initial:
             size = self.layout.size(type_.elements[0])
             for number, part in enumerate(value.parts):
                 self.put(part, offset + number * size)
+        elif kind == syntax.AGGREGATE and type_.kind == VECTOR and type_.elements[0].bits % 8 == 0:
+            size = self.layout.stored(type_.elements[0])
+            for number, part in enumerate(value.parts):
+                self.put(part, offset + number * size)
         elif kind == syntax.EXPRESSION and value.name == "trunc" and type_.kind == INTEGER and not (known := self.address(value.parts[0]))[0]:
             # (How far apart two blocks are.)
             self.write(offset, (known[1] & (1 << type_.bits) - 1).to_bytes(self.layout.stored(type_), "little"))
@@ -85,6 +89,8 @@ class _Initial:
         if value.kind == syntax.GLOBAL:
             if value.name in self.module.aliases:
                 return self.address(self.module.aliases[value.name])
+            if value.name in self.module.missing:
+                return "", 0
             function = self.module.functions.get(value.name)
             if function is not None and function.variadic and function.blocks and not function.hidden and not self.abi.lists:
                 raise self.refuse("the address of a function of the module with a variable number of arguments")

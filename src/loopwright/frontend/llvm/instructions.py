@@ -76,6 +76,7 @@ class InstructionReader:
             "extractelement": self._operands,
             "insertelement": self._operands,
             "shufflevector": self._operands,
+            "fence": self._fence,
         }
         forms.update(dict.fromkeys(_BINARY, self._binary))
         forms.update(dict.fromkeys(_CASTS, self._cast))
@@ -109,6 +110,14 @@ class InstructionReader:
 
     def _nothing(self, tokens: Tokens, made: Instruction) -> None:
         pass
+
+    def _fence(self, tokens: Tokens, made: Instruction) -> None:
+        """What is ordered, and among whose accesses."""
+        if tokens.accept("syncscope"):
+            tokens.expect("(")
+            made.flags.append(tokens.take().strip('"'))
+            tokens.expect(")")
+        made.detail = tokens.take()
 
     def _binary(self, tokens: Tokens, made: Instruction) -> None:
         first = self.constants.typed(tokens)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from loopwright.errors import ArgumentError, ParseError, UnsupportedOperationError
 from loopwright.frontend.llvm.abi import USUAL, Abi
+from loopwright.frontend.llvm.accesses import address_of
 from loopwright.frontend.llvm.bitcode import BITCODE, try_bitcode
 from loopwright.frontend.llvm.debug import Lines
 from loopwright.frontend.llvm.entries import entered, entry, hidden
-from loopwright.frontend.llvm.function import translate
+from loopwright.frontend.llvm.function import IN_MAIN, translate
 from loopwright.frontend.llvm.initial import initial
 from loopwright.frontend.llvm.reader import read_module
 from loopwright.frontend.llvm.relative import make_absolute
@@ -20,12 +21,18 @@ from loopwright.frontend.llvm.routines import routine
 from loopwright.frontend.llvm.syntax import LlvmModule
 from loopwright.frontend.llvm.types import Layout
 from loopwright.frontend.module import Module
+from loopwright.frontend.native_calls import in_process
 from loopwright.ir.function import Function
-from loopwright.ir.globals import Global
+from loopwright.ir.globals import Global, Reference
 from loopwright.ir.parse import parse_all
 
-__all__ = ["from_llvm", "functions_and_globals"]
+__all__ = ["BY_LINKER", "IN_MAIN", "from_llvm", "functions_and_globals"]
 
+#: The linker is told what runs before and behind main.
+BY_LINKER: Final = "linker"
+
+#: Of what runs before or behind main where no other is said.
+_USUAL_PRIORITY: Final = 65535
 #: What LLVM writes at the beginning of a line, and others may not.
 _INDENTED = re.compile(r"^[ \t]+(?:define|declare|target|source_filename|attributes #|@[^\s]+ =|%[^\s]+ = type|!\w+ =|\$)", re.MULTILINE)
 
@@ -52,13 +59,26 @@ def from_llvm(source: str | bytes, file: str = "<llvm>", outside: Mapping[str, A
     """
     if isinstance(source, (bytes, bytearray)) and bytes(source[:4]) in BITCODE:
         try_bitcode(bytes(source), file)
-    return Module.of(*functions_and_globals(source, file), outside)
+    return Module.of(*functions_and_globals(source, file, found=lambda name: name in (outside or ()) or in_process(Global(name)) is not None), outside)
 
 
-def functions_and_globals(source: str | bytes, file: str = "<llvm>", abi: Abi = USUAL, exported: bool = False) -> tuple[list[Function], list[Global]]:
-    """The functions and the globals that ``from_llvm`` makes a module of; by another machine's rules, if there are any. ``exported``: other objects call its functions.
+def functions_and_globals(
+    source: str | bytes,
+    file: str = "<llvm>",
+    abi: Abi = USUAL,
+    exported: bool = False,
+    begun: str = "",
+    found: Callable[[str], bool] | None = None,
+) -> tuple[list[Function], list[Global]]:
+    """The functions and the globals that ``from_llvm`` makes a module of. Bitcode must be such as LLVM writes.
 
-    Bitcode must be such as LLVM writes.
+    Args:
+        source: the text, or the bytes of bitcode.
+        file: what it is called in messages.
+        abi: the rules of another machine, if there are any.
+        exported: other objects call its functions.
+        begun: how what runs before and behind main is run: ``IN_MAIN``, ``BY_LINKER``; "" where it is refused.
+        found: whether what the module does not have is elsewhere, by name: what is declared weak, and is not, has no address. None where the linker finds it.
     """
     if not isinstance(source, (str, bytes, bytearray)):
         raise ArgumentError(f"from_llvm takes LLVM IR as a string, or bitcode as bytes, not {type(source).__name__}")
@@ -70,18 +90,41 @@ def functions_and_globals(source: str | bytes, file: str = "<llvm>", abi: Abi = 
         read = read_module(written(), file)
     if read.layout[:1] == "E" or "-p:32" in read.layout:
         raise UnsupportedOperationError(f"code for big-endian machines, or with pointers of 32 bits, is not supported: `{read.layout}`", file)
+    read.exported = exported
     make_absolute(read)
     layout = Layout(read.layout)
+    if (read.begins or read.ends) and not begun:
+        raise read.unsupported(
+            "functions that run before or behind main (constructor, destructor) are supported in programs of `loopwright cc` only", read.listed
+        )
+    if found is not None:
+        read.missing = {name for name in read.weak if not found(name)}
+        read.weak.clear()
     if not abi.lists:
         for name in entered(read, exported):
             read.functions[name].hidden = hidden(name)
-    return _functions(read, layout, file, abi), [initial(each, read, layout, abi) for each in read.globals.values() if each.initial is not None]
+    globals_ = [initial(each, read, layout, abi) for each in read.globals.values() if each.initial is not None]
+    globals_ += [Global(address_of(name), 8, 8, constant=True, references=[Reference(0, name)]) for name in sorted(read.weak)]
+    if begun == BY_LINKER:
+        globals_ += [*_listed(".init_array", read.begins), *_listed(".fini_array", read.ends)]
+    return _functions(read, layout, file, abi, begun), globals_
 
 
-def _functions(read: LlvmModule, layout: Layout, file: str, abi: Abi) -> list[Function]:
+def _listed(section: str, functions: list[tuple[int, str]]) -> list[Global]:
+    """What the linker finds functions in that run before or behind main, in the order of their priorities (*System V ABI*, "Initialization and Termination Functions"; GNU ld's names)."""
+    made: list[Global] = []
+    for priority in sorted({priority for priority, _ in functions}):
+        names = [name for each, name in functions if each == priority]
+        name = section if priority == _USUAL_PRIORITY else f"{section}.{priority:05}"
+        made.append(Global(name, 8 * len(names), 8, references=[Reference(8 * n, each) for n, each in enumerate(names)]))
+    return made
+
+
+def _functions(read: LlvmModule, layout: Layout, file: str, abi: Abi, begun: str) -> list[Function]:
     lines = Lines(read, file)
+    read.located = lines.located
     routines: set[str] = set()
-    made = [translate(function, read, layout, lines, routines, abi) for function in read.functions.values() if function.blocks]
+    made = [translate(function, read, layout, lines, routines, abi, begun) for function in read.functions.values() if function.blocks]
     made += [entry(function, read, layout, abi) for function in read.functions.values() if function.hidden]
     for name in sorted(routines):
         [function] = parse_all(routine(name), file)

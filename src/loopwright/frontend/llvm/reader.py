@@ -11,7 +11,7 @@ from typing import Final
 from loopwright.errors import ParseError
 from loopwright.frontend.llvm.constants import ConstantReader
 from loopwright.frontend.llvm.instructions import InstructionReader
-from loopwright.frontend.llvm.syntax import LOCAL, Block, Constant, Global, Instruction, LlvmFunction, LlvmModule, Parameter
+from loopwright.frontend.llvm.syntax import EXPRESSION, LOCAL, Block, Constant, Global, Instruction, LlvmFunction, LlvmModule, Parameter
 from loopwright.frontend.llvm.tokens import Tokens, unquoted
 from loopwright.frontend.llvm.types import METADATA, VOID_TYPE, integer
 
@@ -93,8 +93,6 @@ class _ModuleReader:
         if name in ("llvm.used", "llvm.compiler.used"):
             # (A list for linkers.)
             return
-        if name in ("llvm.global_ctors", "llvm.global_dtors"):
-            raise self.module.unsupported("functions that run before or behind main (constructor, destructor) are not supported", self.at + 1)
         if kind == "ifunc" or "thread_local" in words:
             what = "functions chosen when a program starts (ifunc)" if kind == "ifunc" else "variables of a thread (thread_local)"
             raise self.module.unsupported(f"{what} are not supported", self.at + 1)
@@ -106,8 +104,17 @@ class _ModuleReader:
         initial = None
         if tokens.peek() not in (",", ""):
             initial = self.constants.value(tokens, type_)
+        if name in ("llvm.global_ctors", "llvm.global_dtors"):
+            listed = self.module.begins if name == "llvm.global_ctors" else self.module.ends
+            listed += [_prioritised(each) for each in (initial.parts if initial is not None else ())]
+            self.module.listed = self.at + 1
+            return
+        if "extern_weak" in words:
+            self.module.weak.add(name)
         align = _ALIGN.search(line)
-        self.module.globals[name] = Global(name, type_, initial, kind == "constant", int(align[1]) if align else 0, self.at + 1)
+        # (Another may stand in place of a weak one, with other contents.)
+        constant = kind == "constant" and "weak" not in words
+        self.module.globals[name] = Global(name, type_, initial, constant, int(align[1]) if align else 0, self.at + 1)
 
     def _function(self, line: str) -> None:
         tokens = Tokens(line, self.at + 1, self.file)
@@ -134,6 +141,8 @@ class _ModuleReader:
         debug = _DEBUG.search(line)
         made.debug = int(debug[1]) if debug else -1
         self.module.functions[name] = made
+        if line.startswith("declare extern_weak "):
+            self.module.weak.add(name)
         if defined and not line.rstrip().endswith("{"):
             tokens.fail("a function's instructions begin on the next line")
         if defined:
@@ -184,3 +193,11 @@ class _ModuleReader:
             i = self.instructions.read(line, number, self.file)
             block.code += self._jump(i, made.name) if i.opcode == "indirectbr" else [i]
         made.blocks.append(block)
+
+
+def _prioritised(each: Constant) -> tuple[int, str]:
+    """A function that runs before or behind main: its priority and its name."""
+    priority, function = each.parts[:2]
+    while function.kind == EXPRESSION and function.parts:
+        function = function.parts[0]
+    return int(priority.number), function.name

@@ -5,6 +5,7 @@ Values are trees only in constants. A value that an instruction or parameter giv
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from loopwright.errors import UnsupportedOperationError
@@ -52,8 +53,8 @@ class Constant:
         type: its type.
         name: of a local value, of a global, the operation of an expression.
         number: an integer, or a float.
-        parts: elements of an aggregate, operands of an expression.
-        data: the bytes of a string.
+        parts: elements of an aggregate, operands of an expression; of inline assembly its text and its constraints.
+        data: the bytes of a string; of a comparison what is asked.
         source: of a getelementptr: the type that is indexed.
     """
 
@@ -208,9 +209,30 @@ class LlvmModule:
         aliases: what other names of globals and functions stand for.
         metadata: the text of its numbered metadata.
         relative: globals that were tables of distances, and are of addresses now (``relative.py``).
+        weak: names that are declared, and may be nowhere, as the linker will know; missing: those that are nowhere: their addresses are null.
+        exported: other objects call its functions.
+        begins, ends: the functions that run before and behind main, with their priorities; listed: the line that says so.
+        located: the file, line and text that a number of debug information names, or None.
     """
 
-    __slots__ = ("aliases", "file", "functions", "globals", "layout", "metadata", "relative", "text", "triple")
+    __slots__ = (
+        "aliases",
+        "begins",
+        "ends",
+        "exported",
+        "file",
+        "functions",
+        "globals",
+        "layout",
+        "listed",
+        "located",
+        "metadata",
+        "missing",
+        "relative",
+        "text",
+        "triple",
+        "weak",
+    )
 
     def __init__(self, text: list[str], file: str) -> None:
         self.text = text
@@ -222,9 +244,20 @@ class LlvmModule:
         self.aliases: dict[str, Constant] = {}
         self.metadata: dict[int, str] = {}
         self.relative: set[str] = set()
+        self.weak: set[str] = set()
+        self.missing: set[str] = set()
+        self.exported = False
+        self.begins: list[tuple[int, str]] = []
+        self.ends: list[tuple[int, str]] = []
+        self.listed = 0
+        self.located: Callable[[int], tuple[str, int, str] | None] | None = None
 
-    def unsupported(self, what: str, line: int) -> UnsupportedOperationError:
-        """The error for something that is not supported, with its line."""
+    def unsupported(self, what: str, line: int, debug: int = -1) -> UnsupportedOperationError:
+        """The error for something that is not supported: with the line of the source where debug information names one, otherwise with that of the text."""
         error = UnsupportedOperationError(what)
+        place = self.located(debug) if self.located is not None and debug >= 0 else None
+        if place is not None:
+            error.locate(*place)
+            return error
         error.locate(self.file, line, self.text[line - 1].strip()[:200] if 0 < line <= len(self.text) else "")
         return error

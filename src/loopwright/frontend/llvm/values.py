@@ -29,6 +29,7 @@ class ValueWriter:
         module: the module that is translated.
         line: of the user's source, for the next instruction.
         at: the instruction that is translated, for errors; None in front of the first, where ``start`` is the line.
+        debug: the number of the function's debug information, or -1.
         held: the registers of values by name: one, or one for each part of an aggregate.
     """
 
@@ -37,6 +38,7 @@ class ValueWriter:
         self.code = f.code
         self.module = module
         self.start = 0
+        self.debug = -1
         self.line = 0
         self.at: Instruction | None = None
         self.held: dict[str, list[int]] = {}
@@ -44,8 +46,9 @@ class ValueWriter:
     # --- errors -------------------------------------------------------------------------------------------------
 
     def unsupported(self, what: str) -> NoReturn:
-        """Refuse something, with the line of IR it stands in."""
-        raise self.module.unsupported(f"{self.f.name}: {what}", self.at.line if self.at is not None else self.start)
+        """Refuse something, with the line it stands in."""
+        line, debug = (self.at.line, self.at.debug) if self.at is not None else (self.start, -1)
+        raise self.module.unsupported(f"{self.f.name}: {what}", line, debug if debug >= 0 else self.debug)
 
     # --- instructions ---------------------------------------------------------------------------------------------
 
