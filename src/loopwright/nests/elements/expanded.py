@@ -123,7 +123,10 @@ def _stored(nest: Nest, loop: NestLoop, accesses: list[Access]) -> _Filled | Non
             possible = [within for within in options if within is not None]
             if not possible:
                 return None
-            asked += sorted(possible, key=lambda one: len(one))[0]
+            fewest = possible[0]
+            for other in possible[1:]:
+                fewest = other if len(other) < len(fewest) else fewest
+            asked += fewest
         else:
             stored = _of_all(nest, loop, access, accesses)
             if stored is not None:
