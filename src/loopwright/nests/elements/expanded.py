@@ -116,7 +116,7 @@ def _stored(nest: Nest, loop: NestLoop, accesses: list[Access]) -> _Filled | Non
     for access in accesses:
         if not access.store:
             # (What the loop around it stores, it has stored in part.)
-            inner = access.loops[loop.depth + 1] if len(access.loops) > loop.depth + 1 else None
+            inner = _inner(loop, access)
             before = [stored for stored, within in ranges if within is None or within is not inner]
             # (Of two that it stores nothing is joined: both are empty in its first iteration.)
             options = [_within(nest, loop, access, [*before, *more]) for more in ([], *[[one] for one in _so_far(nest, loop, access, accesses)])]
@@ -130,7 +130,7 @@ def _stored(nest: Nest, loop: NestLoop, accesses: list[Access]) -> _Filled | Non
         else:
             stored = _of_all(nest, loop, access, accesses)
             if stored is not None:
-                ranges.append((stored, access.loops[loop.depth + 1] if len(access.loops) > loop.depth + 1 else None))
+                ranges.append((stored, _inner(loop, access)))
     joined = _joined([stored for stored, _ in ranges])
     if len(joined) != 1:
         return None
@@ -142,11 +142,16 @@ def _stored(nest: Nest, loop: NestLoop, accesses: list[Access]) -> _Filled | Non
     return _Filled(accesses, [*[stored for stored, _ in ranges], *asked], joined[0])
 
 
+def _inner(loop: NestLoop, access: Access) -> NestLoop | None:
+    """The loop directly inside of another that an access is in; None where it is in none."""
+    return access.loops[loop.depth + 1] if len(access.loops) > loop.depth + 1 else None
+
+
 def _so_far(nest: Nest, loop: NestLoop, load: Access, accesses: list[Access]) -> list[_Range]:
     """What the inner loop around a load has stored when it comes to it."""
     found: list[_Range] = []
-    if len(load.loops) > loop.depth + 1:
-        inner = load.loops[loop.depth + 1]
+    inner = _inner(loop, load)
+    if inner is not None:
         for store in accesses:
             whole = _of_all(nest, loop, store) if store.store and store.loops[-1] is inner else None
             form = store.subscripts[0]
@@ -169,8 +174,8 @@ def _of_all(nest: Nest, loop: NestLoop, store: Access, beside: Sequence[Access] 
     if form is None or under(loop, store) or len(store.loops) > loop.depth + 2:
         return None
     after = form
-    if len(store.loops) > loop.depth + 1:
-        inner = store.loops[loop.depth + 1]
+    inner = _inner(loop, store)
+    if inner is not None:
         grows = abs(nest.grows(form, inner))
         if not grows or len(inner.first) != 1 or len(inner.last) != 1:
             return None
@@ -268,9 +273,9 @@ def _within(nest: Nest, loop: NestLoop, access: Access, ranges: list[_Range]) ->
     if form is None:
         return None
     at_least, at_most = [_end(nest, loop, form, False)], [_end(nest, loop, form, True)]
-    if len(access.loops) > loop.depth + 1:
+    inner = _inner(loop, access)
+    if inner is not None:
         # (While the inner loop is in one iteration.)
-        inner = access.loops[loop.depth + 1]
         at_least.append(_end(nest, inner, form, False))
         at_most.append(_end(nest, inner, form, True))
     best: list[_Range] | None = None

@@ -19,6 +19,7 @@ from typing import Final
 from loopwright.ir import ops
 from loopwright.ir.function import LOCAL_ALIGN, MOST_LOCAL, NONE, Function, Instr
 from loopwright.nests.analysis.nest import Nest, NestLoop, Run, nests
+from loopwright.nests.branches.conversion import takes_long
 from loopwright.nests.rewriting.code import Code
 from loopwright.nests.rewriting.unroll import clone
 from loopwright.nests.splitting.distribute import replaced
@@ -44,7 +45,7 @@ def run(f: Function, written: set[int]) -> dict[int, str]:
         By the index of the outermost loop of what was made: what was done, for the report.
     """
     done: dict[int, str] = {}
-    if f.options.check or not any(_takes_long(instr) for instr in f.code):
+    if f.options.check or not any(_divides(instr) for instr in f.code):
         return done
     left: set[int] = set()
     for _ in range(MOST_LOOPS):
@@ -72,9 +73,9 @@ def _found(nest: Nest) -> _Found | None:
     return None
 
 
-def _takes_long(instr: Instr) -> bool:
-    """Whether an operation takes long."""
-    return not instr.type.lanes and (instr.op is ops.SQRT or ((instr.op in ops.DIVISIONS or instr.op is ops.DIV) and instr.args[1] >= 0))
+def _divides(instr: Instr) -> bool:
+    """Whether an operation is a root, or a division by what is no constant."""
+    return takes_long(instr) and not instr.type.lanes and instr.args[-1] >= 0
 
 
 class _Found:
@@ -104,7 +105,7 @@ class _Found:
         depth = 0
         for k in range(self.inner.head + 1, self.inner.end):
             depth += int(code[k].op.opens) - int(code[k].op.closes)
-            if depth == 0 and _takes_long(code[k]) and not self.f.variable[code[k].dst] and self.made_of(code[k].dst) == 2:
+            if depth == 0 and _divides(code[k]) and not self.f.variable[code[k].dst] and self.made_of(code[k].dst) == 2:
                 found.append(k)
         return found
 
@@ -180,5 +181,5 @@ class _Found:
         return out.out
 
     def place(self, index: int, lo: int, out: Code) -> int:
-        """Where in a table what belongs to an index is."""
-        return index if lo < 0 and self.f.const_values[~lo] == 0 else out.op(ops.SUB, index, lo)
+        """Where in a table what belongs to an index is; ``lo`` is a constant."""
+        return index if self.f.const_values[~lo] == 0 else out.op(ops.SUB, index, lo)

@@ -108,7 +108,7 @@ def turn(nest: Nest, loop: NestLoop, target: Target) -> Turned | None:
     outer = loop
     if not _again(loop, reads):
         around = loop.parent
-        if around is None or not _changes_places(nest, around, loop, reads) or too_many(nest):
+        if around is None or not _changes_places(nest, around, loop) or too_many(nest):
             return None
         found = dependences(nest)
         if not independent(around, found) or not independent(loop, found) or any(one.loop is around and one.kind == CARRIED for one in variables):
@@ -141,7 +141,7 @@ def _again(loop: NestLoop, reads: dict[tuple[int, int], list[Access]]) -> bool:
     return all(any(len(access.loops) > loop.depth + 2 for access in accesses) for accesses in reads.values())
 
 
-def _changes_places(nest: Nest, outer: NestLoop, loop: NestLoop, reads: dict[tuple[int, int], list[Access]]) -> bool:
+def _changes_places(nest: Nest, outer: NestLoop, loop: NestLoop) -> bool:
     """Whether a loop can be gone through strip by strip outside of the one around it: that does nothing else, and the strips are the same in all its iterations."""
     f = nest.f
     if outer.step != 1 or not outer.long() or _ends(nest, outer, loop) is None:
