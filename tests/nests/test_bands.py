@@ -80,7 +80,22 @@ def diagonal_in_front(a: lw.Array, b: lw.Array):
             b[i, j] = a[i, j] + max(b[i + 1, j], b[i, j - 1])
 
 
-DONE = [intervals, upper_half, lower_half, corner, other_corner, steep, palindromes, diagonal_in_front]
+@lw.kernel
+def from_a_border(a: lw.Array, b: lw.Array):
+    """Rows begin at the border, until they begin where their number says."""
+    for i in range(1, b.shape[0]):
+        for j in range(max(1, i - 2), b.shape[1]):
+            b[i, j] = a[i, j] + max(b[i - 1, j], b[i, j - 1])
+
+
+@lw.kernel
+def up_to_a_border(a: lw.Array, b: lw.Array):
+    for i in range(1, b.shape[0]):
+        for j in range(1, min(b.shape[1] - 1, i + 3)):
+            b[i, j] = a[i, j] + max(b[i - 1, j], b[i, j - 1])
+
+
+DONE = [from_a_border, up_to_a_border, intervals, upper_half, lower_half, corner, other_corner, steep, palindromes, diagonal_in_front]
 
 
 @lw.kernel

@@ -18,6 +18,15 @@ LOOPS = {
         "left = a[0]\n    for i in range(1, n - 1):\n        here = a[i]\n        a[i] = here + (left - 2 * here + a[i + 1])\n        left = here\n    b[0] = left",
         True,
     ),
+    "loaded where it is handed on": (
+        "left = a[0]\n    for i in range(1, n - 1):\n        y = a[i + 1] + 2 * left\n        left = a[i]\n        if y > 9:\n            a[i] = y - 3\n        else:\n            a[i] = 2 * y + left\n    b[0] = left",
+        None,
+    ),
+    "computed where it is handed on": (
+        "left = b[0]\n    for i in range(n - 1):\n        y = a[i + 1] - left\n        left = a[i] * 3\n        a[i] = y\n    b[0] = left",
+        True,
+    ),
+    "loaded behind what is stored": ("left = b[0]\n    for i in range(n - 1):\n        a[i] = a[i + 1] + left\n        left = a[i]\n    b[0] = left", False),
     "of two iterations before": (
         "x1 = b[0]\n    x2 = b[1]\n    for i in range(n):\n        x0 = a[i]\n        a[i] = x0 + 3 * x1 - 2 * x2\n        x2 = x1\n        x1 = x0\n    b[0] = x1\n    b[1] = x2",
         True,

@@ -42,6 +42,24 @@ def f(u, first, last):
             for x in range(1, u.shape[2] - 1):
                 u[new, z, x] = (u[old, z, x - 1] + u[old, z, x + 1] + u[old, z - 1, x] + u[old, z + 1, x]) * 0.25
 """,
+    "two planes by bits": """
+def f(u, first, last):
+    for t in range(first, last):
+        old = (t - 1) & 1
+        new = t & 1
+        for z in range(1, u.shape[1] - 1):
+            for x in range(1, u.shape[2] - 1):
+                u[new, z, x] = (u[old, z, x - 1] + u[old, z, x + 1] + u[old, z - 1, x] + u[old, z + 1, x]) * 0.25
+""",
+    "the other of two": """
+def f(u, first, last):
+    for t in range(first, last):
+        old = t & 1
+        new = 1 - old
+        for z in range(1, u.shape[1] - 1):
+            for x in range(1, u.shape[2] - 1):
+                u[new, z, x] = (u[old, z, x - 1] + u[old, z, x + 1] + u[old, z - 1, x] + u[old, z + 1, x]) * 0.25
+""",
     "before what comes around": """
 def f(u, first, last):
     for t in range(first, last):
@@ -104,6 +122,24 @@ def f(u, first, last):
     for t in range(first, last):
         a = t % 3
         b = (2 * t) % 3
+        for z in range(u.shape[1]):
+            for x in range(1, u.shape[2]):
+                u[a, z, x] = u[b, z, x - 1] * 0.5 + u[a, z, x]
+""",
+    "bits that are the same": """
+def f(u, first, last):
+    for t in range(first, last):
+        a = t & 1
+        same = (t + 2) & 1
+        for z in range(u.shape[1]):
+            for x in range(1, u.shape[2]):
+                u[a, z, x] = u[same, z, x - 1] * 0.5 + u[a, z, x]
+""",
+    "a mask with a hole": """
+def f(u, first, last):
+    for t in range(first, last):
+        a = t & 2
+        b = (t + 1) & 2
         for z in range(u.shape[1]):
             for x in range(1, u.shape[2]):
                 u[a, z, x] = u[b, z, x - 1] * 0.5 + u[a, z, x]

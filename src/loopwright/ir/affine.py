@@ -18,7 +18,7 @@ __all__ = ["Form", "Forms", "Offsets"]
 #: Expressions nested deeper are not compared, but stand for themselves.
 DEPTH: Final = 20
 #: What leaves a remainder, or rounds a quotient down, by a constant; shifts by few enough places.
-_DIVIDING: Final = (ops.REM_FLOOR, ops.DIV_FLOOR, ops.SHR)
+_DIVIDING: Final = (ops.REM_FLOOR, ops.AND, ops.DIV_FLOOR, ops.SHR)
 _MOST_SHIFTED: Final = 31
 
 
@@ -163,9 +163,12 @@ class Forms:
         if op in _DIVIDING and instr.type is I64 and args[1] < 0:
             number = int(f.const_values[~args[1]])
             divided = self.of(args[0], depth + 1)
+            if op is ops.AND:
+                # (A mask of the lowest bits.)
+                number = number + 1 if number & (number + 1) == 0 else 0
             if divided is not None and number > 0 and (op is not ops.SHR or number < _MOST_SHIFTED):
                 (value,) = made.terms
-                (self.remainders if op is ops.REM_FLOOR else self.quotients)[value] = (divided, 1 << number if op is ops.SHR else number)
+                (self.quotients if op is ops.DIV_FLOOR or op is ops.SHR else self.remainders)[value] = (divided, 1 << number if op is ops.SHR else number)
         return made
 
     def _value(self, key: tuple[int, ...], leaves: set[int], register: int) -> Form:

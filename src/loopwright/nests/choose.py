@@ -25,9 +25,9 @@ from loopwright.nests.canonical.small_matrices import as_rows
 from loopwright.nests.elements import expanded, fresh, held_elements, loaded_before, scratch, tabulated
 from loopwright.nests.elements.hoisted import hoist
 from loopwright.nests.elements.repeated import once, share, store_once
-from loopwright.nests.idioms import last_set
+from loopwright.nests.idioms import chosen_first, last_set
 from loopwright.nests.idioms.extremes import searches
-from loopwright.nests.recurrences import from_tables, handed_on, previous, progressions, reassociate
+from loopwright.nests.recurrences import from_tables, handed_on, previous, progressions, reassociate, taken_apart
 from loopwright.nests.reordering import columns, diagonals, longest_inside, tables, transposed, turned
 from loopwright.nests.reordering.triangular import by_rows
 from loopwright.nests.rewriting import apart, values
@@ -121,7 +121,14 @@ def improve(f: Function, target: Target, core: Core, report: Any = None) -> None
     if f.code is not written:
         found = nests(f)
         written = f.code
-    whole = [nest for nest in found if nest.loops[0].index not in beside and nest.loops[0].index not in listed_first]
+    apart_first = taken_apart.run(
+        f, [nest for nest in found if nest.loops[0].index not in beside and nest.loops[0].index not in listed_first], target, core, beside
+    )
+    _add(done, apart_first)
+    if f.code is not written:
+        found = nests(f)
+        written = f.code
+    whole = [nest for nest in found if nest.loops[0].index not in beside | listed_first.keys() | apart_first.keys()]
     _add(done, cut_rows.run(f, whole, target, core, beside))
     if f.code is not written:
         found = nests(f)
@@ -198,6 +205,7 @@ def _with_values_in_variables(f: Function, target: Target, done: dict[int, list[
     loaded_before.run(f)
     if choices.run(f):
         values.run(f)
+    chosen_first.run(f, target)
     _add(done, searched_after.run(f, target, as_written))
     _add(done, diagonals.run(f, target, as_written))
     _add(done, longest_inside.run(f, target))
@@ -759,16 +767,17 @@ def _apply(
         # (What is in a register must not be in two arrays.)
         asked = [(a, b, False) for a, b, _ in asked]
     if asked or (changes and lanes and lanes[0].depth > 1):
-        runs = [*written.runs, *few_iterations.long_enough(nest, written.start, lanes, variables, bool(changes))]
+        long, each = few_iterations.long_enough(nest, written.start, lanes, variables, bool(changes))
     else:
-        runs = [*written.runs, *few_iterations.as_far_as_known(nest, lanes)]
+        long, each = few_iterations.as_far_as_known(nest, lanes), {}
+    runs = [*written.runs, *long]
     plain = apart.as_written(f, original, written.start, written.end + 1) if asked or runs else []
-    copies = few_iterations.copies(nest, lanes) if not changes else {}
+    copies = few_iterations.copies(nest, lanes, each) if not changes else {}
     record = nest.record
     if record is not None:
         record.asks(f, asked)
         for loop in lanes:
-            record.does(f"lanes({nest.name(loop)})" + (f", from {few_iterations.FEWEST_EACH} iterations on" if loop.index in copies else ""))
+            record.does(f"lanes({nest.name(loop)})" + (f", from {copies[loop.index].least} iterations on" if loop.index in copies else ""))
             if vectors is not None and vectors.get(loop.number, 1) > 1:
                 record.does(f"{vectors[loop.number]} vectors of {nest.name(loop)} at once")
         for change in changes:

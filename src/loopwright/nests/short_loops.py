@@ -15,11 +15,12 @@ from loopwright.ir.function import Instr
 from loopwright.nests.analysis.nest import Nest, NestLoop
 from loopwright.nests.branches.conversion import LONG
 from loopwright.nests.idioms.counting import takes_lanes
-from loopwright.nests.idioms.extremes import searches
+from loopwright.nests.idioms.extremes import searches, splits
 from loopwright.nests.idioms.keyed_sums import adds_by_key
 from loopwright.nests.recurrences.powers import shorten
 from loopwright.nests.rewriting.unroll import crossing_branches, has_loops
 from loopwright.nests.steps.candidates import innermost_loops
+from loopwright.nests.steps.lanes import found_anew
 from loopwright.nests.steps.partial import divide
 from loopwright.targets.target import Target
 
@@ -64,10 +65,12 @@ def unroll(nest: Nest, target: Target, report: Any) -> None:
 def _times(nest: Nest, target: Target, loop: NestLoop, body: list[Instr]) -> int:
     """How many times a loop is unrolled; once where it stays."""
     if any(instr.op.effect == ops.CONTROL for instr in body):
-        if target.vector_bits and searches(nest.f, loop.head):
-            # (It has lanes.)
+        search = bool(target.vector_bits) and searches(nest.f, loop.head)
+        if search and (found_anew(nest, loop) or splits(nest.f, target, loop.head)):
+            # (It may be short; or it has lanes.)
             return 1
-        return (UNROLLED if len(body) <= SHORT_BRANCHES else TWICE) if _branches(nest, body) else 1
+        # (The branch of a search stays, too.)
+        return (UNROLLED if len(body) <= SHORT_BRANCHES else TWICE) if search or _branches(nest, body) else 1
     if len(body) > SHORT_SCATTERED:
         return 1
     if _scattered(nest, loop):

@@ -405,14 +405,20 @@ def _split(
 
 
 def _with_rest(vectors: VectorLoop, shapes: Divergence, leaves: list[Leaf]) -> int:
-    """Write a loop of whole steps, and behind it what is left over, under a mask, if elements in turn are all that lanes access apart from each other; where they stop comes back."""
+    """Write a loop of whole steps, and behind it what is left over, under a mask, if elements in turn are all that lanes access apart from each other; where they stop comes back.
+
+    Lanes that have loops of their own may load elements anywhere: what they do for each takes longer.
+    """
     f, target, head = vectors.f, vectors.target, vectors.head
     kinds = _ways(f, shapes, leaves)
+    loops = any(_in_loop(leaf, shapes.root) for leaf in leaves)
     simple = vectors.carried is None and vectors.leaving is None and not vectors.narrow and not vectors.loop.whole and f.const_values[~head.args[2]] == 1
     loaded, stored = ({leaf.instr.imm for leaf in leaves if leaf.instr.op is op} for op in (ops.LOAD, ops.STORE))
     # (What is loaded next waits for stores under masks.)
-    simple = simple and not loaded & stored
-    if not simple or target.scalar_remainders or not kinds & {APART, BACK} or not kinds <= {SAME, ALONG, APART, BACK} or _scraps(f, target, shapes, leaves):
+    simple = simple and (loops or not loaded & stored)
+    if not simple or target.scalar_remainders or not kinds & {APART, BACK, ANYWHERE}:
+        return vectors.write()
+    if not loops and (not kinds <= {SAME, ALONG, APART, BACK} or _scraps(f, target, shapes, leaves)):
         return vectors.write()
     hi = vectors.hi
     stop = vectors.write(followed=True)
@@ -422,7 +428,7 @@ def _with_rest(vectors: VectorLoop, shapes: Divergence, leaves: list[Leaf]) -> i
     rest = VectorLoop(f, target, shapes, leaves, vectors.span, made, False, near=vectors.near, continues=vectors)
     rest.write()
     head.args = args
-    if any(instr.op in ops.STRIDED or instr.op in (ops.GATHER_AT, ops.SCATTER_AT) for instr in made):
+    if any((instr.op in ops.STRIDED or instr.op in (ops.GATHER_AT, ops.SCATTER_AT)) and not (loops and instr.op.result) for instr in made):
         # (Then lanes would be done one by one.)
         vectors.combine()
         return stop

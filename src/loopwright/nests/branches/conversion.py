@@ -65,15 +65,16 @@ def takes_long(instr: Instr) -> bool:
     return instr.op in LONG and (instr.type.is_float or instr.args[1] >= 0)
 
 
-def converted(nest: Nest, loop: NestLoop, asked: list[Run] | None = None) -> list[Instr] | None:
+def converted(nest: Nest, loop: NestLoop, asked: list[Run] | None = None, most: int = LONGEST) -> list[Instr] | None:
     """The body of a loop without branches, or None where a branch has to stay.
 
     Args:
         nest: the nest, whose function gets new registers.
         loop: a loop of it that holds no other.
         asked: receives comparisons of extents that have to hold for that, if they may be asked in front of the nest.
+        most: so many values may be computed in arms, together.
     """
-    return _Conversion(nest, loop, asked).body()
+    return _Conversion(nest, loop, asked, most).body()
 
 
 class Inside:
@@ -191,11 +192,13 @@ class _Conversion:
         exposed: variables that have been read where none of the arms that are open had written them.
         computed: registers that the loop gives values that hang on more than where it is.
         made: the accesses that have been made so far, with their instructions in ``out``.
+        most: so many values may be computed in arms.
     """
 
-    __slots__ = ("computed", "conditional", "exposed", "judge", "loop", "made", "nest", "opened", "out")
+    __slots__ = ("computed", "conditional", "exposed", "judge", "loop", "made", "most", "nest", "opened", "out")
 
-    def __init__(self, nest: Nest, loop: NestLoop, asked: list[Run] | None) -> None:
+    def __init__(self, nest: Nest, loop: NestLoop, asked: list[Run] | None, most: int) -> None:
+        self.most = most
         self.nest = nest
         self.loop = loop
         self.out: list[Instr] = []
@@ -265,7 +268,7 @@ class _Conversion:
             arms.values[arms.otherwise][dst] = value
             dst = value
         self.append(position, Instr(op, instr.type, dst, args, instr.imm, instr.line, instr.source))
-        return self.conditional <= LONGEST
+        return self.conditional <= self.most
 
     def append(self, position: int, instr: Instr) -> None:
         """Append what stands at a position, or has been made of it."""

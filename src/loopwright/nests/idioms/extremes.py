@@ -32,7 +32,7 @@ from loopwright.nests.steps.lanes import in_lanes
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I16, I32, I64, SIGNED, VOID, Type, limits, vector_of
 
-__all__ = ["searches", "split_extremes"]
+__all__ = ["searches", "split_extremes", "splits"]
 
 #: Bytes of the elements of a block: as many as two dozen vectors of 512 bits, so that joining lanes and looking again take a small part of the time.
 BLOCK: Final = 2048
@@ -121,6 +121,15 @@ def _split(f: Function, target: Target, position: int) -> int:
             return position + len(made) - 1
     f.code = before
     return 0
+
+
+def splits(f: Function, target: Target, head: int) -> bool:
+    """Whether the loop at a position is one that ``split_extremes`` rewrites. (The code stays as it is.)"""
+    before, names = f.code, len(f.types)
+    done = _split(f, target, head) != 0
+    f.code = before
+    del f.types[names:], f.names[names:], f.variable[names:]
+    return done
 
 
 def searches(f: Function, head: int) -> bool:

@@ -40,9 +40,26 @@ def run(f: Function) -> None:
             body = f.code[loop.head + 1 : loop.end]
             if variables and not has_loops(body):
                 for variable in variables:
-                    body = _made_first(f, body, variable)
-                # (There are as many instructions as before.)
+                    body = _made_first(f, _copied(f, body, variable), variable)
+                # (Loops in front of it are where they were.)
                 f.code[loop.head + 1 : loop.end] = body
+
+
+def _copied(f: Function, body: list[Instr], variable: int) -> list[Instr]:
+    """A loop's body with a variable that is given what one instruction in its outermost code loads or computes given a copy of that instead."""
+    depth = 0
+    at = -1
+    for k, instr in enumerate(body):
+        depth += int(instr.op.opens) - int(instr.op.closes)
+        if instr.dst == variable:
+            if at >= 0 or depth or instr.op is ops.COPY or not (instr.op.pure or instr.op is ops.LOAD) or variable in instr.args:
+                return body
+            at = k
+    if at < 0:
+        return body
+    instr = body[at].copy()
+    instr.dst = f.register(f.types[variable], f.names[variable])
+    return [*body[:at], instr, Instr(ops.COPY, f.types[variable], variable, [instr.dst], 0, instr.line), *body[at + 1 :]]
 
 
 def _made_first(f: Function, body: list[Instr], variable: int) -> list[Instr]:

@@ -143,15 +143,17 @@ def in_bands(nest: Nest, found: list[Dependence], variables: list[Scalar]) -> Ba
 
 
 def _moves(nest: Nest, outer: NestLoop, forms: list[Form]) -> int | None:
-    """By how much a bound moves on with each row; None where that is not known."""
+    """By how much a bound, or what it is the greatest or the least of, moves on with each row; None where that is not known, or goes both ways."""
     total = 0
     for form in forms:
         for value, coefficient in form.terms.items():
             if nest.indices.get(value) is outer:
+                if total * coefficient < 0:
+                    return None
                 total = coefficient
             elif outer.index in nest.forms.leaves[value]:
                 return None
-    return total if len(forms) == 1 or not total else None
+    return total
 
 
 def _would_come_late(dependence: Dependence, outer: NestLoop, inner: NestLoop) -> bool:

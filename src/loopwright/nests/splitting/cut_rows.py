@@ -51,7 +51,7 @@ from loopwright.targets.core import Core
 from loopwright.targets.target import Target
 from loopwright.types import BOOL, I64, PTR
 
-__all__ = ["run"]
+__all__ = ["SHORTEST", "Behind", "ordered_part", "run"]
 
 #: Rows of a block.
 ROWS: Final = 64
@@ -104,7 +104,7 @@ def run(f: Function, found: list[Nest], target: Target, core: Core, written: set
         if cut.possible(target):
             arrays = len(f.arrays)
             if cut.gains(target, core):
-                done[cut.rewrite(written)] = f"{nest.name(cut.loop)} cut {cut.WHERE}, {ROWS} rows at a time"
+                done[cut.rewrite(written)] = f"{nest.name(cut.loop)} cut {cut.WHERE}, {cut.rows} rows at a time"
             else:
                 del f.arrays[arrays:]
     return done
@@ -116,9 +116,9 @@ def _cut(nest: Nest) -> _Cut | None:
         if _holds_several(nest, loop):
             return _Cut(nest, loop)
         # (Of a few iterations, none of which have lanes of their own, nothing is gained: what is around them may have lanes.)
-        ordered = _in_order(nest, loop) if loop.step == 1 and loop.reaches(SHORTEST) else None
+        ordered = ordered_part(nest, loop) if loop.step == 1 and loop.reaches(SHORTEST) else None
         if ordered is not None:
-            return _Behind(nest, loop, *ordered)
+            return Behind(nest, loop, *ordered)
     return None
 
 
@@ -130,7 +130,7 @@ def _holds_several(nest: Nest, loop: NestLoop) -> bool:
     )
 
 
-def _in_order(nest: Nest, loop: NestLoop) -> tuple[int, int] | None:
+def ordered_part(nest: Nest, loop: NestLoop) -> tuple[int, int] | None:
     """Where a loop first accesses an array to which it stores at elements that it looks up, or begins with what has to stay in order, and where that ends.
 
     None where there is nothing of the kind, and where it begins behind no loop that is in this one, or comes with next to nothing before and behind it.
@@ -194,6 +194,7 @@ class _Cut:
         kept: the registers that are handed on from one part to a later one, and the first part that each is made in.
         again: positions of what each part can compute for itself.
         arrays: what holds those that are kept, an element for each row.
+        rows: of a block.
     """
 
     #: For the report.
@@ -209,6 +210,7 @@ class _Cut:
         self.kept: dict[int, int] = {}
         self.again: set[int] = set()
         self.arrays: dict[int, Array] = {}
+        self.rows = ROWS
 
     def possible(self, target: Target) -> bool:
         """Whether there is a loop to be alone, and cutting is allowed."""
@@ -295,7 +297,7 @@ class _Cut:
         """Make the arrays for what is handed on."""
         f = self.f
         for r in self.kept:
-            self.arrays[r] = f.local_array(f.names[r] or "kept", f.types[r], (ROWS,))
+            self.arrays[r] = f.local_array(f.names[r] or "kept", f.types[r], (self.rows,))
             self.arrays[r].written = True
 
     def gains(self, target: Target, core: Core) -> bool:
@@ -353,22 +355,27 @@ class _Cut:
 
     def rewrite(self, written: set[int]) -> int:
         """Cut the loop. Returns the index of the outermost loop of what was made."""
+        first, out = self.cut()
+        replaced(self.nest, self.loop, out, written)
+        return first if self.loop is self.nest.loops[0] else self.nest.loops[0].index
+
+    def cut(self) -> tuple[int, list[Instr]]:
+        """What is to stand in the loop's place, and the index of the loop that this is."""
         f, loop = self.f, self.loop
         head = f.code[loop.head]
         out: list[Instr] = [Instr(ops.LOCAL, PTR, array.base, [f.const(I64, f.arrays.index(array))], 0, loop.line) for array in self.arrays.values()]
         lo = read_once(f, head.args[0], head.line, out)
         hi = read_once(f, head.args[1], head.line, out)
         code = Code(f, loop.line, out)
-        first = code.begin(lo, hi, ROWS)
-        stop = code.op(ops.MIN, code.op(ops.ADD, first, f.const(I64, ROWS)), hi)
+        first = code.begin(lo, hi, self.rows)
+        stop = code.op(ops.MIN, code.op(ops.ADD, first, f.const(I64, self.rows)), hi)
         for number in range(len(self.loops)):
             self.emit(number, first, stop, first, out)
         code.end()
-        replaced(self.nest, loop, out, written)
-        return first if loop is self.nest.loops[0] else self.nest.loops[0].index
+        return first, out
 
 
-class _Behind(_Cut):
+class Behind(_Cut):
     """A loop that is to be cut in front of what has to stay in order, and behind it, so that the rest has lanes.
 
     Attributes:
@@ -425,13 +432,20 @@ class _Behind(_Cut):
 
     def saves(self, core: Core, target: Target) -> bool:
         """Whether what stays in order takes less than all together, and waits for itself less than that; or what comes before is much, or takes long."""
-        nest, loop, code = self.nest, self.loop, self.f.code
+        code = self.f.code
         bodies = [code[start:end] for start, end in itertools.pairwise(self.starts)]
         if self.ordered and len(bodies[0]) > MUCH:
             return True
         if any(instr.op.effect == ops.CALLS or instr.op is ops.BR or instr.op is ops.BR_IF for body in bodies for instr in body):
             return False
-        waits = recurrence_bound(graph_of(nest, loop, dependences(nest), core))
+        cut, whole = self.cycles(core, target)
+        return cut <= LEFT * whole
+
+    def cycles(self, core: Core, target: Target) -> tuple[float, float]:
+        """How many an iteration takes, in parts and as it is."""
+        loop, code = self.loop, self.f.code
+        bodies = [code[start:end] for start, end in itertools.pairwise(self.starts)]
+        waits = self.waits(core)
         lanes = target.vector_bits // max([32, *[self.f.types[r].bits for r in self.kept]])
         varies = {loop.index}
         counts = [self.counted(body, varies) for body in bodies]
@@ -444,7 +458,25 @@ class _Behind(_Cut):
         long = [sum([takes_long(instr) for instr in body]) for body in bodies]
         ordered = max((counts[self.ordered] + moved + FOUND + COUNTED) / BEGUN, waits, long[self.ordered] * ALONE) + BEGINS
         laned = max((sum(counts) - counts[self.ordered]) / BEGUN / lanes, (sum(long) - long[self.ordered]) * IN_LANES)
-        return ordered + laned <= LEFT * max((sum(counts) + COUNTED) / BEGUN, waits, sum(long) * ALONE)
+        return ordered + laned, max((sum(counts) + COUNTED) / BEGUN, waits, sum(long) * ALONE)
+
+    def waits(self, core: Core) -> float:
+        """Cycles from one iteration to the next, by what it waits for: copies take none, and a product that is added to something none beside the sum, where they become one operation."""
+        f = self.f
+        graph = graph_of(self.nest, self.loop, dependences(self.nest), core)
+        read: dict[int, list[ops.Op]] = {}
+        for instr in f.code[self.loop.head + 1 : self.loop.end]:
+            for a in instr.args:
+                read.setdefault(a, []).append(instr.op)
+        for node in graph.nodes:
+            instr = f.code[node.position]
+            added = instr.op is ops.MUL and instr.type.is_float and f.options.contract and read.get(instr.dst) in ([ops.ADD], [ops.SUB])
+            if added or instr.op is ops.COPY:
+                node.latency = 0
+        for edge in graph.edges:
+            if edge.value and edge.latency > 0:
+                edge.latency = min(edge.latency, graph.nodes[edge.source].latency)
+        return recurrence_bound(graph)
 
     def counted(self, body: list[Instr], varies: set[int]) -> int:
         """How many instructions a part takes; ``varies`` has what differs by iteration, and receives what the part makes of that. (The rest leaves the loop.)"""

@@ -18,7 +18,7 @@ from loopwright.nests.branches.conversion import Inside
 from loopwright.nests.rewriting.unroll import clone
 from loopwright.types import BOOL, I64, VOID
 
-__all__ = ["carry", "needed", "needed_in_front", "rereads"]
+__all__ = ["carried_one", "carry", "needed", "needed_in_front", "rereads"]
 
 #: How many iterations a value is kept at most: each takes a register, and a copy of the value in each iteration.
 FARTHEST: Final = 4
@@ -96,6 +96,22 @@ def carry(nest: Nest, found: list[Dependence]) -> int:
     if replaced:
         f.code = out + code[done:]
     return replaced
+
+
+def carried_one(nest: Nest, loop: NestLoop, found: list[Dependence]) -> tuple[int, list[Instr]] | None:
+    """An innermost loop that hands what it stores on to the next iteration in one variable, and nothing further; None for others.
+
+    Returns:
+        The variable; and what takes the loop's place, with what the first iteration loads in front.
+    """
+    if not _carries(nest.f.code, loop):
+        return None
+    chosen = _choose(nest, loop, found)
+    if not chosen or any(one.distance != 1 or one.store != chosen[0].store for one in chosen):
+        return None
+    out: list[Instr] = []
+    _rewrite(nest.f, nest.f.code, loop, chosen, out)
+    return chosen[0].registers[0], out
 
 
 def _choose(nest: Nest, loop: NestLoop, found: list[Dependence]) -> list[_Carried]:

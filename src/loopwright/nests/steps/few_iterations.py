@@ -1,7 +1,8 @@
 """Innermost loops over lanes that may have few iterations: where there are too few, they are done one by one.
 
 Of what is known where the nest starts it is asked there (``long_enough``), once for all of it. Where a row's length is found anew for each, as those of records and of sparse matrices
-are, it is asked in front of each row, beside which the loop stands as written::
+are, it is asked in front of each row, beside which the loop stands as written; so it is where a nest has loops of several lengths, of which one may be short (the right sides of a
+system of equations) and the other not::
 
     for j = p[r], p[r + 1]         if p[r + 1] - p[r] >= 8
       s = s + v[j] * w[j]     →      for j = p[r], p[r + 1]: s = s + v[j] * w[j], in lanes
@@ -38,23 +39,43 @@ FEWEST_AGAIN: Final = 16
 FEWEST_EACH: Final = 8
 
 
-def long_enough(nest: Nest, start: int, lanes: list[NestLoop], variables: list[Scalar], changed: bool) -> list[tuple[Op, int, int]]:
+class Plain:
+    """A loop as written, for fewer iterations than ``least``."""
+
+    __slots__ = ("code", "least")
+
+    def __init__(self, least: int) -> None:
+        self.code: list[Instr] = []
+        self.least = least
+
+
+def long_enough(nest: Nest, start: int, lanes: list[NestLoop], variables: list[Scalar], changed: bool) -> tuple[list[tuple[Op, int, int]], dict[int, int]]:
     """What has to hold for innermost loops over lanes to gain anything, as far as it is known where the nest, with all that belongs to it, starts: a few short iterations are done as written.
 
     Measured (Zen 4, rows of 3 to 20 elements): from 4 elements on a sum of two rows takes less time in lanes, and one total; two loops with a total each from 6, three totals from 8. Of the
     triangles of Cholesky's factors, whose rows are half as long and whose iterations are jammed, those of matrices from 18 on.
+
+    Args:
+        start: where all that belongs to the nest starts.
+        changed: the nest is changed otherwise, too, so that all its loops are as long as has been asked in front.
+
+    Returns:
+        What is asked in front of the nest; and how many iterations loops have at least that ask by themselves, by their indices, since others in the nest may be long where they are not.
     """
     f = nest.f
     inside = {instr.dst for instr in f.code[start : nest.end + 1] if instr.dst >= 0}
     sums = [sum(scalar.kind == REDUCTION and scalar.loop is loop for scalar in variables) for loop in lanes]
     more = max([0, *[count - 1 for count in sums]]) + (sum(count > 0 for count in sums) > 1)
     found: list[tuple[Op, int, int]] = []
+    each: dict[int, int] = {}
+    ends: set[int] = set()
     again = _come_to_again(f, start)
     for loop in lanes:
+        lo, hi, _ = f.code[loop.head].args
+        ends.add(hi)
         body = f.code[loop.head + 1 : loop.end]
         if (loop.parent is None and not again) or loop.step != 1 or len(body) > MOST_SHORT or has_loops(body):
             continue
-        lo, hi, _ = f.code[loop.head].args
         least = FEWEST_LANES + MORE_FOR_SUMS * more if loop.parent is not None else FEWEST_AGAIN
         outer = next((other for other in nest.loops if other.index == hi), None) if hi >= 0 else None
         if outer is not None and outer.step == 1:
@@ -63,7 +84,11 @@ def long_enough(nest: Nest, start: int, lanes: list[NestLoop], variables: list[S
             hi = f.code[outer.head].args[1]
         if lo < 0 and hi >= 0 and hi not in inside:
             found.append((ops.GE, hi, f.const(I64, int(f.const_values[~lo]) + least)))
-    return [*found, *as_far_as_known(nest, lanes)]
+            if outer is None and loop.parent is not None:
+                each[loop.index] = least
+    if changed or len(ends) < 2 or len(each) < len(found):
+        each.clear()
+    return [*([] if each else found), *as_far_as_known(nest, lanes)], each
 
 
 def _come_to_again(f: Function, start: int) -> bool:
@@ -110,19 +135,23 @@ def _least(nest: Nest, forms: Sequence[Form]) -> int | None:
     return None
 
 
-def copies(nest: Nest, lanes: list[NestLoop]) -> dict[int, list[Instr]]:
-    """Copies of those loops as written whose lengths are found anew in each iteration of the one around: by their index."""
+def copies(nest: Nest, lanes: list[NestLoop], each: dict[int, int]) -> dict[int, Plain]:
+    """Copies of those loops as written whose lengths are found anew in each iteration of the one around, or that ask by themselves: by their index.
+
+    Args:
+        each: how many iterations those have at least that ask by themselves, by their indices.
+    """
     f = nest.f
-    found: dict[int, list[Instr]] = {}
+    found: dict[int, Plain] = {}
     for loop in lanes:
         body = f.code[loop.head + 1 : loop.end]
-        if loop.step == 1 and len(body) <= MOST_SHORT and not has_loops(body) and found_anew(nest, loop):
-            found[loop.index] = []
-            clone(f, f.code[loop.head : loop.end + 1], {}, found[loop.index])
+        if loop.step == 1 and len(body) <= MOST_SHORT and not has_loops(body) and (loop.index in each or found_anew(nest, loop)):
+            plain = found[loop.index] = Plain(each.get(loop.index, FEWEST_EACH))
+            clone(f, f.code[loop.head : loop.end + 1], {}, plain.code)
     return found
 
 
-def choose(f: Function, found: dict[int, list[Instr]]) -> None:
+def choose(f: Function, found: dict[int, Plain]) -> None:
     """Ask in front of such loops how long they are, now that they are over lanes; ``found`` are the copies."""
     if not found:
         return
@@ -135,9 +164,9 @@ def choose(f: Function, found: dict[int, list[Instr]]) -> None:
             count, enough = f.register(I64), f.register(BOOL)
             lo, hi, _ = instr.args
             out.append(Instr(ops.SUB, I64, count, [hi, lo], 0, instr.line))
-            out.append(Instr(ops.GE, I64, enough, [count, f.const(I64, FEWEST_EACH)], 0, instr.line))
+            out.append(Instr(ops.GE, I64, enough, [count, f.const(I64, plain.least)], 0, instr.line))
             out.append(Instr(ops.IF, VOID, NONE, [enough], 0, instr.line))
-            closes[ends[position]] = [Instr(ops.ELSE, VOID, NONE, [], 0, instr.line), *plain, Instr(ops.END, VOID, NONE, [], 0, instr.line)]
+            closes[ends[position]] = [Instr(ops.ELSE, VOID, NONE, [], 0, instr.line), *plain.code, Instr(ops.END, VOID, NONE, [], 0, instr.line)]
         out.append(instr)
         out += closes.get(position, ())
     f.code = out

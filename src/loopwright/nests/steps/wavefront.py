@@ -548,10 +548,10 @@ def widest(f: Function, rows: Rows, target: Target) -> int:
         access = op is ops.LOAD or op is ops.STORE
         if op.effect != ops.PURE and not access:
             return 0
-        if op is not ops.LOAD and any(a in indices for a in (instr.args[:1] if access else instr.args)):
-            if instr.dst not in indices:
-                return 0
+        if instr.dst in indices:
             continue
+        if op is not ops.LOAD and any(a in indices for a in (instr.args[:1] if access else instr.args)):
+            return 0
         found.append(instr)
         if instr.type is not BOOL:
             bits = max(bits, instr.type.bits, instr.source.bits)
@@ -562,13 +562,25 @@ def widest(f: Function, rows: Rows, target: Target) -> int:
 
 
 def _indices(f: Function, rows: Rows) -> set[int]:
-    """The indices of the loops, what the part in front of the inner one computes from them, and the integers that its body does."""
+    """The indices of the loops, what the part in front of the inner one computes from them, and the integers that its body does, or that only subscripts are made of."""
     found = {f.code[rows.loop.head].dst, f.code[rows.inner.head].dst}
+    data = _data(f, rows.body)
     for instr in [*rows.again, *rows.body]:
         integer = instr.type is I64 and instr.dst >= 0 and f.types[instr.dst] is I64 and not f.variable[instr.dst]
-        if instr.op.effect == ops.PURE and (integer or instr in rows.again) and any(a in found for a in instr.args):
+        if instr.op.effect == ops.PURE and (integer or instr in rows.again) and (any(a in found for a in instr.args) or (integer and instr.dst not in data)):
             found.add(instr.dst)
     return found
+
+
+def _data(f: Function, body: list[Instr]) -> set[int]:
+    """What a body stores, keeps or asks for, and what that is computed from; subscripts are none of it."""
+    data: set[int] = set()
+    for instr in reversed(body):
+        if instr.op is ops.STORE:
+            data.add(instr.args[0])
+        elif instr.op is not ops.LOAD and (instr.dst < 0 or instr.dst in data or instr.type is not I64 or f.variable[instr.dst]):
+            data.update(instr.args)
+    return data
 
 
 def _has(f: Function, target: Target, instr: Instr, lanes: int, width: int) -> bool:
