@@ -12,6 +12,7 @@ from loopwright.errors import CpuError, ScheduleError, TargetError
 from loopwright.frontend.annotations import ArrayType
 from loopwright.frontend.kernel import Backend, Kernel
 from loopwright.frontend.parameters import REQUIRED as NO_DEFAULT
+from loopwright.frontend.parameters import small_extents
 from loopwright.ir.description import Description
 from loopwright.ir.function import Function
 from loopwright.ir.schedule import Step, parse_steps
@@ -57,8 +58,8 @@ class Native(Backend):
     def caller(self, kernel: Kernel) -> Callable[..., Any]:
         formals = [Formal(p.name, p.kind, p.type, p.rank, REQUIRED if p.default is NO_DEFAULT else p.default) for p in kernel.parameters]
 
-        def make(key: Key) -> Code:
-            signature = _signature(key)
+        def make(key: Key, given: tuple[Any, ...] = ()) -> Code:
+            signature = _signature(key, given)
             code: Code = self.compile(lambda: kernel.stage(signature), kernel.settings)
             return code
 
@@ -110,14 +111,14 @@ class _WithoutCollection:
             gc.enable()
 
 
-def _signature(key: Key) -> list[Any]:
-    """What to stage a kernel for, by the key of a call."""
+def _signature(key: Key, given: tuple[Any, ...] = ()) -> list[Any]:
+    """What to stage a kernel for, by the key of a call; ``given`` are its arguments."""
     signature: list[Any] = []
-    for item in key:
+    for place, item in enumerate(key):
         if isinstance(item, Frozen):
             signature.append(item.value)
         elif isinstance(item, tuple):
-            signature.append(ArrayType(item[0], item[1]))
+            signature.append(ArrayType(item[0], item[1], small_extents(given[place].shape) if given else ()))
         else:
             signature.append(item)
     return signature

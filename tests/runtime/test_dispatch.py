@@ -272,7 +272,7 @@ class Kernel:
         self.dispatcher = Dispatcher("number", [Formal("x", ARRAY), Formal("n", SCALAR), Formal("c", CONST, default=7)], self.compile)
         self.call = self.dispatcher.call
 
-    def compile(self, key: Key) -> Code:
+    def compile(self, key: Key, given: tuple[Any, ...] = ()) -> Code:
         self.keys.append(key)
         f = Function("number", I64)
         array, scalar, _ = key

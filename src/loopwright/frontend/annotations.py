@@ -50,13 +50,15 @@ class ArrayType:
     Attributes:
         element: type of the elements, or None when the argument decides.
         rank: number of dimensions; 0 when the argument decides.
+        usual: as of ``ir.Array``: the extents of an array that has been seen, as far as they are small. Two that differ in that are equal.
     """
 
-    __slots__ = ("element", "rank")
+    __slots__ = ("element", "rank", "usual")
 
-    def __init__(self, element: Type | None = None, rank: int = 0) -> None:
+    def __init__(self, element: Type | None = None, rank: int = 0, usual: tuple[int, ...] = ()) -> None:
         self.element = element
         self.rank = rank
+        self.usual = usual
 
     def __getitem__(self, what: Any) -> ArrayType:
         items = what if isinstance(what, tuple) else (what,)

@@ -56,11 +56,13 @@ def local_array(emitter: Emitter, element: Any, extents: tuple[Any, ...], statem
     return StagedArray(emitter, array, number, pairs)
 
 
-def parameter_array(emitter: Emitter, name: str, element: Type, rank: int) -> StagedArray:
+def parameter_array(emitter: Emitter, name: str, element: Type, rank: int, usual: tuple[int, ...] = ()) -> StagedArray:
     """An array that is a parameter; one of complex numbers is an array of their parts, which has twice as many columns."""
     f = emitter.f
     array = f.array_param(name, element.part if element.is_complex else element, rank)
     array.pairs = element.is_complex
+    if not array.pairs:
+        array.usual = usual
     return StagedArray(emitter, array, len(f.arrays) - 1, array.pairs)
 
 

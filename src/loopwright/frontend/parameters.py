@@ -12,7 +12,7 @@ from loopwright.errors import ArgumentError, KernelSyntaxError, LoopwrightError
 from loopwright.frontend.annotations import ArrayType, Const, type_of_dtype
 from loopwright.types import BF16, BOOL, COMPLEX128, F64, I64, U16, VOID, Type
 
-__all__ = ["ARRAY", "CONST", "REQUIRED", "SCALAR", "Parameter", "annotation", "read_parameters", "signature"]
+__all__ = ["ARRAY", "CONST", "REQUIRED", "SCALAR", "Parameter", "annotation", "read_parameters", "signature", "small_extents"]
 
 ARRAY: Final = 0
 SCALAR: Final = 1
@@ -20,6 +20,10 @@ CONST: Final = 2
 
 #: Stands for "no default" and "no annotation".
 REQUIRED: Final[Any] = type("REQUIRED", (), {})
+
+#: Extents between these are small: code that is made for them knows how often its innermost loops run.
+FEWEST: Final = 2
+SMALL: Final = 8
 
 _PYTHON_TYPES: Final[dict[Any, Type]] = {int: I64, float: F64, bool: BOOL, complex: COMPLEX128}
 
@@ -186,4 +190,10 @@ def _signature_item(name_of: str, p: Parameter, value: Any) -> Any:
         raise ArgumentError(f"{p.name}: the parameter is annotated {ArrayType(p.type, p.rank or 1)}, {ArrayType(element, rank)} was given")
     if rank == 0:
         raise ArgumentError(f"{p.name}: an array of at least one dimension is needed")
-    return ArrayType(element, rank)
+    return ArrayType(element, rank, small_extents(value.shape) if isinstance(value, np.ndarray) else value.usual)
+
+
+def small_extents(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The extents of an array that code is made for besides that for any; () where none of them is small."""
+    small = tuple([extent if FEWEST <= extent <= SMALL else 0 for extent in shape])
+    return small if any(small) else ()

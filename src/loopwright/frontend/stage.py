@@ -102,7 +102,7 @@ def _attempt(
             env[p.name] = value if given is item else emitter.convert(value, item)
         else:
             assert isinstance(item, ArrayType) and item.element is not None
-            env[p.name] = parameter_array(emitter, p.name, item.element, item.rank or 1)
+            env[p.name] = parameter_array(emitter, p.name, item.element, item.rank or 1, item.usual)
     if options.check:
         emitter.errors = f.param(PTR, "errors")
     try:

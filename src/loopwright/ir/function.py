@@ -203,6 +203,7 @@ class Array:
         nontemporal: what is stored to it is not to be kept in the caches, if the machine can do that.
         aligned: whole vectors of it that are stored lie at multiples of their size, if that is no more than so many bytes; 0 where nothing is known.
         align: what the address of a local array is a multiple of.
+        usual: extents that most callers pass, as far as one has been seen, those of others 0; () where nothing is known. Nothing may hang on that but which code is fast.
     """
 
     __slots__ = (
@@ -219,6 +220,7 @@ class Array:
         "shared",
         "size",
         "strides",
+        "usual",
         "view",
         "written",
     )
@@ -240,8 +242,10 @@ class Array:
         aligned: int = 0,
         align: int = LOCAL_ALIGN,
         apart: int = 0,
+        usual: tuple[int, ...] = (),
     ) -> None:
         self.view = view
+        self.usual = usual
         self.shared = shared
         self.apart = apart
         self.nontemporal = nontemporal
@@ -286,6 +290,7 @@ _ARRAY: Final = (
     "aligned",
     "align",
     "apart",
+    "usual",
 )
 
 

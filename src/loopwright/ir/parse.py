@@ -7,7 +7,7 @@ The grammar, one construct a line; ``;`` begins a comment, and a comment that be
       option contract | fastmath | check | nests | search | schedule "interchange(i, j); …"
       restrict %r, …          parameters whose memory only what is computed from them leads to
       array NAME: TYPE[%extent, …] strides [%stride, …] local align N|view at %base written pairs shared
-                              apart N nontemporal aligned N
+                              apart N nontemporal aligned N usual [N, …]
       var %r: TYPE            a variable                    reg %r: TYPE    a register that no instruction defines
       callee NAME(TYPE, …) -> TYPE      with a variable number of arguments: callee NAME(TYPE, ..., TYPE) -> TYPE
       signature NAME(TYPE, …) -> TYPE   of calls by address: call_indirect.TYPE NAME(%address, …)
@@ -474,6 +474,7 @@ class _Parser(Tokens):
         made.apart = self.count("a number that several arrays have") if self.take("apart") else 0
         made.nontemporal = self.take("nontemporal")
         made.aligned = self.count("how many bytes vectors are aligned to") if self.take("aligned") else 0
+        made.usual = self.usual(len(shape)) if self.take("usual") else ()
         if local or data:
             made.size = self._local_size(made, column)
             made.data = data
@@ -483,6 +484,18 @@ class _Parser(Tokens):
             raise self.error(f"expected one stride fewer than extents, found {len(shape)} extents and {len(strides)} strides", column)
         self._reference(self.arrays, name, len(self.f.arrays))
         self.f.arrays.append(made)
+
+    def usual(self, rank: int) -> tuple[int, ...]:
+        """The extents that most callers pass."""
+        self.need("[")
+        found = [self.count("an extent")]
+        while self.take(","):
+            found.append(self.count("an extent"))
+        self.need("]")
+        if len(found) != rank:
+            self.at -= 1
+            raise self.expected(f"{rank} extents")
+        return tuple(found)
 
     def alignment(self) -> int:
         """What the address of a local array is a multiple of."""

@@ -383,6 +383,7 @@ class Printer:
                 + f" apart {array.apart}" * (array.apart > 0)
                 + " nontemporal" * array.nontemporal
                 + f" aligned {array.aligned}" * (array.aligned > 0)
+                + f" usual [{', '.join(map(str, array.usual))}]" * bool(array.usual)
             )
         for r in self._declared:
             out.append(f"  {'var' if f.variable[r] else 'reg'} {self.virtual(r)}: {f.types[r].name}")
@@ -462,7 +463,7 @@ def _unique(names: list[str]) -> list[str]:
 def _kinds(array: Array) -> tuple[object, ...]:
     """What an array is, but for the registers it is made of."""
     kinds = (array.name, array.element, array.written, array.size, array.view, array.pairs, array.shared, array.nontemporal, array.aligned)
-    return *kinds, array.align, array.apart
+    return *kinds, array.align, array.apart, array.usual
 
 
 def _shown_name(f: Function, r: int) -> str:

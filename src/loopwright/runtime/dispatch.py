@@ -290,8 +290,12 @@ class Specializations:
         self._busy: dict[object, tuple[threading.Event, int]] = {}
         self._lock = threading.Lock()
 
-    def get(self, key: object) -> Code:
+    def get(self, key: object, compile: Callable[[Any], Code] | None = None) -> Code:
         """The code for a key, compiled if need be.
+
+        Args:
+            key: what the code depends on.
+            compile: what makes it, where that knows more than the key; None for what makes all others.
 
         Raises:
             KernelTypeError: compiling this key needs this key.
@@ -315,7 +319,7 @@ class Specializations:
                 raise KernelTypeError("a kernel calls itself while it is being compiled for the same types: recursion is not available, use a loop")
             busy[0].wait()
         try:
-            code = self._compile(key)
+            code = (compile or self._compile)(key)
             ready[key] = code
             return code
         finally:
@@ -340,13 +344,14 @@ class Dispatcher:
     Args:
         name: the kernel's.
         formals: its parameters.
-        compile: makes the code for a key.
+        compile: makes the code for a key; ``given`` are the arguments of the call that asks for it, which tell what is usual.
     """
 
-    __slots__ = ("__weakref__", "_formals", "_hub", "_slow", "_there", "call", "specializations")
+    __slots__ = ("__weakref__", "_compile", "_formals", "_hub", "_slow", "_there", "call", "specializations")
 
-    def __init__(self, name: str, formals: list[Formal], compile: Callable[[Key], Code]) -> None:
+    def __init__(self, name: str, formals: list[Formal], compile: Callable[..., Code]) -> None:
         self._formals = formals
+        self._compile = compile
         self.specializations = Specializations(compile)
         self._slow = 0
         self._there: tuple[object, ...] = ()
@@ -356,7 +361,7 @@ class Dispatcher:
         self.call: Callable[..., Any] = self._hub.function
 
     def _find(self, values: tuple[object, ...]) -> Code:
-        code = self.specializations.get(signature_of(values, self._formals))
+        code = self.specializations.get(signature_of(values, self._formals), functools.partial(self._compile, given=values))
         self._slow = 0
         return code
 

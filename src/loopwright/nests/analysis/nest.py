@@ -48,10 +48,12 @@ class NestLoop:
         step: what the index grows by in each iteration, or 0 where that is not known.
         first: forms of which the index begins at the greatest (counting down: at the least); empty where it is not known.
         last: forms below all of which the index stays (counting down: above); those that are known.
+        least, greatest: numbers that the index stays between, as far as they follow from the bounds; None where they do not.
+        most: how many iterations it has at most; None where that is not known.
         line: the user's line.
     """
 
-    __slots__ = ("depth", "end", "first", "head", "index", "last", "line", "number", "parent", "step")
+    __slots__ = ("depth", "end", "first", "greatest", "head", "index", "last", "least", "line", "most", "number", "parent", "step")
 
     def __init__(self, number: int, head: int, parent: NestLoop | None, index: int, line: int) -> None:
         self.number = number
@@ -63,6 +65,9 @@ class NestLoop:
         self.step = 0
         self.first: list[Form] = []
         self.last: list[Form] = []
+        self.least: int | None = None
+        self.greatest: int | None = None
+        self.most: int | None = None
         self.line = line
 
     def long(self) -> bool:
@@ -71,6 +76,8 @@ class NestLoop:
 
     def reaches(self, count: int) -> bool:
         """Whether it may have so many iterations."""
+        if self.most is not None and self.most < count:
+            return False
         for first in self.first:
             for last in self.last:
                 span = last.plus(first, -1)
@@ -415,6 +422,34 @@ def _limit(nest: Nest, loop: NestLoop, instr: Instr) -> None:
         greatest = _greatest(nest, instr.args[1])
         if greatest is not None:
             loop.last.append(Form(greatest, {}))
+    if loop.step:
+        _within(nest, loop)
+
+
+def _within(nest: Nest, loop: NestLoop) -> None:
+    """Note which numbers a loop's index is between, and how many iterations that is at most, as far as the indices of the loops around tell."""
+    upwards = loop.step > 0
+    low, high = (loop.first, loop.last) if upwards else (loop.last, loop.first)
+    lows = [number for form in low for number in [_extreme(nest, form, False)] if number is not None]
+    highs = [number for form in high for number in [_extreme(nest, form, True)] if number is not None]
+    loop.least = max(lows) + int(not upwards) if lows else None
+    loop.greatest = min(highs) - int(upwards) if highs else None
+    spans = [number for a in low for b in high for number in [_extreme(nest, b.plus(a, -1), True)] if number is not None]
+    loop.most = max(0, -(-min(spans) // abs(loop.step))) if spans else None
+
+
+def _extreme(nest: Nest, form: Form, greatest: bool) -> int | None:
+    """The greatest or the least number that a form of indices may be; None where that is not known."""
+    total = form.constant
+    for value, coefficient in form.terms.items():
+        loop = nest.indices.get(value)
+        if loop is None:
+            return None
+        number = loop.greatest if (coefficient > 0) == greatest else loop.least
+        if number is None:
+            return None
+        total += coefficient * number
+    return total
 
 
 def _greatest(nest: Nest, operand: int) -> int | None:

@@ -1,4 +1,4 @@
-"""Inner loops over the last dimension of arrays of three dimensions or more, in a version for three elements.
+"""Loops as long as an array is in a short dimension, in a version for that length.
 
 ::
 
@@ -10,7 +10,9 @@
                                                  for k = 0, 3
                                                    b[i, j, k] = a[i, j, k]
 
-Pictures have three channels, and points in space three coordinates; a loop over them that is known to have three iterations is written out, so that the loop around it has lanes.
+A loop that is known to have few iterations is written out, so that the loop around it has lanes: pictures have three channels, points two or three coordinates, bones four weights, systems of
+equations a few right sides. Which lengths are usual the arrays of the first call say (``Array.usual``); where nothing has been seen, loops over the last dimension of arrays of three dimensions or more
+are taken to be over three channels.
 """
 
 from __future__ import annotations
@@ -26,15 +28,19 @@ from loopwright.types import BOOL, I64, VOID
 
 __all__ = ["run"]
 
-#: How many there are.
+#: How many there are where nothing has been seen.
 CHANNELS: Final = 3
-#: Longer nests are not written twice.
+#: Longer nests are not written twice; with what has been seen they may be longer.
 LONGEST: Final = 100
+LONGEST_SEEN: Final = 260
 
 
 def run(f: Function) -> None:
     """Write such a version of each nest of a function that has such loops."""
-    lasts = {array.extents[-1] for array in f.arrays if len(array.extents) > 2}
+    seen: dict[int, int] = {}
+    for array in f.arrays:
+        seen.update([(extent, usual) for extent, usual in zip(array.extents, array.usual, strict=False) if usual and extent >= 0])
+    lasts = {array.extents[-1] for array in f.arrays if len(array.extents) > 2 and not array.usual}
     code = f.code
     partner = match(code)
     out: list[Instr] = []
@@ -44,7 +50,11 @@ def run(f: Function) -> None:
         head = code[position]
         end = partner[position] if head.op is ops.FOR else position
         span = code[position : end + 1]
-        asked = _asked(f, span, lasts) if head.op is ops.FOR and len(span) <= LONGEST else []
+        asked: dict[int, int] = {}
+        if head.op is ops.FOR and len(span) <= LONGEST_SEEN:
+            asked = _seen(span, seen)
+            if not asked and len(span) <= LONGEST:
+                asked = dict.fromkeys(_asked(f, span, lasts), CHANNELS)
         if asked:
             _versions(f, span, asked, out)
             done = True
@@ -53,6 +63,45 @@ def run(f: Function) -> None:
         position = end + 1
     if done:
         f.code = out
+
+
+def _seen(nest: list[Instr], seen: dict[int, int]) -> dict[int, int]:
+    """The extents that bounds of a nest's inner loops are computed from, where usual ones have been seen, and these."""
+    found: dict[int, int] = {}
+    if not seen:
+        return found
+    partner = match(nest)
+    made: dict[int, set[int]] = {}  # what is computed from such extents
+    loaded: set[int] = set()  # what is loaded, and computed from that
+    stays: set[int] = set()
+    for position, instr in enumerate(nest):
+        of = {extent for a in instr.args if a >= 0 for extent in ((a,) if a in seen else made.get(a, ()))}
+        if instr.op is ops.FOR:
+            if position and instr.loop is None and of:
+                found.update([(extent, seen[extent]) for extent in of])
+                if _updates_some(nest[position + 1 : partner[position]], loaded):
+                    stays |= of
+        elif instr.dst >= 0 and instr.op.pure:
+            if of:
+                made[instr.dst] = made.get(instr.dst, set()) | of
+            if any(a in loaded for a in instr.args):
+                loaded.add(instr.dst)
+        elif instr.op is ops.LOAD:
+            loaded.add(instr.dst)
+    return {extent: usual for extent, usual in found.items() if extent not in stays}
+
+
+def _updates_some(body: list[Instr], loaded: set[int]) -> bool:
+    """Whether a loop stores under a condition where what is in ``loaded``, or what it loads, says: so many copies would have so many branches, and the loop around no lanes."""
+    places = set(loaded)
+    depth = 0
+    for instr in body:
+        depth += int(instr.op.opens) - int(instr.op.closes)
+        if instr.op is ops.LOAD or (instr.op.pure and any(a in places for a in instr.args)):
+            places.add(instr.dst)
+        elif instr.op is ops.STORE and depth and any(a in places for a in instr.args[1:]):
+            return True
+    return False
 
 
 def _asked(f: Function, nest: list[Instr], lasts: set[int]) -> list[int]:
@@ -82,13 +131,13 @@ def _along_last(body: list[Instr], index: int) -> bool:
     return accessed
 
 
-def _versions(f: Function, nest: list[Instr], asked: list[int], out: list[Instr]) -> None:
+def _versions(f: Function, nest: list[Instr], asked: dict[int, int], out: list[Instr]) -> None:
     line = nest[0].line
-    three = f.const(I64, CHANNELS)
+    known = {extent: f.const(I64, usual) for extent, usual in asked.items()}
     holds = NONE
-    for extent in asked:
+    for extent, usual in known.items():
         same = f.register(BOOL)
-        out.append(Instr(ops.EQ, I64, same, [extent, three], 0, line))
+        out.append(Instr(ops.EQ, I64, same, [extent, usual], 0, line))
         if holds == NONE:
             holds = same
             continue
@@ -100,5 +149,5 @@ def _versions(f: Function, nest: list[Instr], asked: list[int], out: list[Instr]
     out.append(Instr(ops.IF, VOID, NONE, [others], 0, line))
     clone(f, nest, {}, out)
     out.append(Instr(ops.ELSE, VOID, NONE, [], 0, line))
-    clone(f, nest, {**own_copies(f, nest), **dict.fromkeys(asked, three)}, out)
+    clone(f, nest, {**own_copies(f, nest), **known}, out)
     out.append(Instr(ops.END, VOID, NONE, [], 0, line))
