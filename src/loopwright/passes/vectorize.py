@@ -49,6 +49,9 @@ _PIXEL: Final = 4
 #: So many instructions at most are written for what a loop of known length leaves over.
 _MOST_SHORT: Final = 100
 #: Lanes of a loop that leaves one index at least to a scalar loop, at most: what is left is added up one by one.
+#: So many indices that are left over of lanes that have much to do are done together, under a mask; so many instructions are much.
+FEWEST_LEFT: Final = 3
+MUCH: Final = 30
 _MOST_LEFT: Final = 8
 
 
@@ -407,18 +410,18 @@ def _split(
 def _with_rest(vectors: VectorLoop, shapes: Divergence, leaves: list[Leaf]) -> int:
     """Write a loop of whole steps, and behind it what is left over, under a mask, if elements in turn are all that lanes access apart from each other; where they stop comes back.
 
-    Lanes that have loops of their own may load elements anywhere: what they do for each takes longer.
+    Lanes that have loops of their own, or much to do, may load elements anywhere: what they do for each takes longer. Of few indices that are left each is done by itself then.
     """
     f, target, head = vectors.f, vectors.target, vectors.head
     kinds = _ways(f, shapes, leaves)
-    loops = any(_in_loop(leaf, shapes.root) for leaf in leaves)
+    much = not vectors.loop.accumulators and (len(leaves) >= MUCH or any(_in_loop(leaf, shapes.root) for leaf in leaves))
     simple = vectors.carried is None and vectors.leaving is None and not vectors.narrow and not vectors.loop.whole and f.const_values[~head.args[2]] == 1
     loaded, stored = ({leaf.instr.imm for leaf in leaves if leaf.instr.op is op} for op in (ops.LOAD, ops.STORE))
     # (What is loaded next waits for stores under masks.)
-    simple = simple and (loops or not loaded & stored)
+    simple = simple and (much or not loaded & stored)
     if not simple or target.scalar_remainders or not kinds & {APART, BACK, ANYWHERE}:
         return vectors.write()
-    if not loops and (not kinds <= {SAME, ALONG, APART, BACK} or _scraps(f, target, shapes, leaves)):
+    if not much and (not kinds <= {SAME, ALONG, APART, BACK} or _scraps(f, target, shapes, leaves)):
         return vectors.write()
     hi = vectors.hi
     stop = vectors.write(followed=True)
@@ -428,13 +431,24 @@ def _with_rest(vectors: VectorLoop, shapes: Divergence, leaves: list[Leaf]) -> i
     rest = VectorLoop(f, target, shapes, leaves, vectors.span, made, False, near=vectors.near, continues=vectors)
     rest.write()
     head.args = args
-    if any((instr.op in ops.STRIDED or instr.op in (ops.GATHER_AT, ops.SCATTER_AT)) and not (loops and instr.op.result) for instr in made):
+    if any((instr.op in ops.STRIDED or instr.op in (ops.GATHER_AT, ops.SCATTER_AT)) and not (much and instr.op.result) for instr in made):
         # (Then lanes would be done one by one.)
         vectors.combine()
         return stop
-    # (With registers of its own.)
+    if not much:
+        # (With registers of its own.)
+        clone(f, made, {}, vectors.out)
+        return hi
+    line = head.line
+    left, some, behind = f.register(I64, ""), f.register(BOOL, ""), f.register(I64, "stop", True)
+    vectors.out.append(Instr(ops.SUB, I64, left, [hi, stop], 0, line))
+    vectors.out.append(Instr(ops.GE, I64, some, [left, f.const(I64, FEWEST_LEFT)], 0, line))
+    vectors.out.append(Instr(ops.COPY, I64, behind, [stop], 0, line))
+    vectors.out.append(Instr(ops.IF, VOID, NONE, [some], 0, line))
     clone(f, made, {}, vectors.out)
-    return hi
+    vectors.out.append(Instr(ops.COPY, I64, behind, [hi], 0, line))
+    vectors.out.append(Instr(ops.END, VOID, NONE, [], 0, line))
+    return behind
 
 
 def _versions(

@@ -33,6 +33,8 @@ CHANNELS: Final = 3
 #: Longer nests are not written twice; with what has been seen they may be longer.
 LONGEST: Final = 100
 LONGEST_SEEN: Final = 260
+#: Nor are those for a loop that would be written out as more instructions than this.
+MOST_WRITTEN: Final = 250
 
 
 def run(f: Function) -> None:
@@ -73,22 +75,36 @@ def _seen(nest: list[Instr], seen: dict[int, int]) -> dict[int, int]:
     partner = match(nest)
     made: dict[int, set[int]] = {}  # what is computed from such extents
     loaded: set[int] = set()  # what is loaded, and computed from that
+    small: set[int] = set()  # the indices of short loops, and what is computed from them
+    short: set[int] = set()  # where loops begin whose bounds are such extents, such indices or constants
+    inner: dict[int, set[int]] = {}  # and where inner ones do, and by which extents
     stays: set[int] = set()
     for position, instr in enumerate(nest):
         of = {extent for a in instr.args if a >= 0 for extent in ((a,) if a in seen else made.get(a, ()))}
-        if instr.op is ops.FOR:
-            if position and instr.loop is None and of:
-                found.update([(extent, seen[extent]) for extent in of])
+        if IS_LOOP[instr.op.code]:
+            if instr.op is ops.FOR and all(a < 0 or a in seen or a in small or a in made for a in instr.args[:2]):
+                short.add(position)
+                small.add(instr.dst)
+            if position and instr.op is ops.FOR and instr.loop is None and of:
+                inner[position] = of
                 if _updates_some(nest[position + 1 : partner[position]], loaded):
                     stays |= of
         elif instr.dst >= 0 and instr.op.pure:
             if of:
                 made[instr.dst] = made.get(instr.dst, set()) | of
+            if any(a in small for a in instr.args):
+                small.add(instr.dst)
             if any(a in loaded for a in instr.args):
                 loaded.add(instr.dst)
         elif instr.op is ops.LOAD:
             loaded.add(instr.dst)
-    return {extent: usual for extent, usual in found.items() if extent not in stays}
+    for position, of in inner.items():
+        # (A loop around long ones may have lanes for these.)
+        body = nest[position + 1 : partner[position]]
+        long = not has_loops(body) and len(body) * max([seen[extent] for extent in of]) > MOST_WRITTEN
+        if not long and all(k in short or not IS_LOOP[nest[k].op.code] for k in range(position, partner[position])):
+            found.update([(extent, seen[extent]) for extent in of if extent not in stays])
+    return found
 
 
 def _updates_some(body: list[Instr], loaded: set[int]) -> bool:

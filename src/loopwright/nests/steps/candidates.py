@@ -36,6 +36,8 @@ STEEPEST: Final = 4
 #: Vectors of rows have so many lanes at least, and there are so many of them at most.
 FEWEST_LANES: Final = 4
 MOST_PARTS: Final = 4
+#: Nests often have no more rows than a few times this.
+USUAL_ROWS: Final = 8
 #: A strip has more vectors of rows where that makes it so much faster, with its triangles, in rows of so many iterations.
 MORE_GAIN: Final = 1.15
 COLUMNS: Final = 2000
@@ -311,7 +313,8 @@ def _best_wave(nest: Nest, innermost: NestLoop, graph: Graph, target: Target, co
             if nest.record is not None:
                 nest.record.tried(made.text(nest), cycles)
             if best is not None:
-                gains = cycles * MORE_GAIN <= fewest
+                # (Fewer rows than a strip has run as written: where rows do not wait for each other, strips of fewer are as good.)
+                gains = cycles * MORE_GAIN <= fewest or (slant == 0 and best.how.lanes > each >= USUAL_ROWS and cycles <= fewest * LEAST_GAIN)
             else:
                 # (More rows at once are more places in memory, of which not all may be foreseen.)
                 gains = cycles * LEAST_GAIN <= written or (cycles <= written * ALIKE and made.interval * MUCH < least)
