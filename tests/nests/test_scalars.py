@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 
+import loopwright as lw
 from loopwright.ir import ops
 from loopwright.ir.brackets import match
 from loopwright.ir.loops import IS_LOOP
@@ -238,3 +240,40 @@ def test_random_code(seed: int) -> None:
     assert run.carried <= found, lines
     if "br_if" not in "\n".join(lines):
         assert run.carried == found, lines
+
+
+@lw.kernel
+def added_to_each_other(a: lw.Array[lw.i64, 2], b: lw.Array[lw.i64]) -> None:
+    s = b[0]
+    t = b[1]
+    for i in range(a.shape[0]):
+        s += a[i, 0]
+        t = s + t
+    b[0] = s
+    b[1] = t
+
+
+def test_a_total_that_another_one_reads_is_none() -> None:
+    """What is read beside its update has to be what it is there."""
+    for n in (0, 1, 5, 64, 100):
+        a = np.arange(2 * n).reshape(n, 2)
+        wanted, found = np.array([3, 4]), np.array([3, 4])
+        added_to_each_other.function(a, wanted)
+        added_to_each_other(a, found)
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_total_that_is_copied_back_and_read_by_another() -> None:
+    found = kinds(
+        """
+  %i = for 0, %x.n0, 1
+    %v = load.f64 x[%i, 0]
+    %a = add.f64 %s, %v
+    %s = copy.f64 %a
+    %b = add.f64 %s, %t
+    %t = copy.f64 %b
+  end""",
+        "var %s: f64\n  var %t: f64",
+    )
+    assert found["i", "s"][0] == CARRIED
+    assert found["i", "t"] == (REDUCTION, "add")

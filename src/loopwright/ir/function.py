@@ -269,7 +269,9 @@ class Array:
         return Array, tuple(getattr(self, name) for name in _ARRAY)
 
     def replaced(self, **changes: Any) -> Array:
-        """The same array, but for some of its attributes."""
+        """The same array, but for some of its attributes. (Of other extents none is usual.)"""
+        if "extents" in changes:
+            changes.setdefault("usual", ())
         return Array(**{name: getattr(self, name) for name in _ARRAY} | changes)
 
 

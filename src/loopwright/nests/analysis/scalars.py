@@ -167,7 +167,7 @@ def _reductions(nest: Nest, loop: NestLoop, candidates: list[int]) -> dict[int, 
     f = nest.f
     by: dict[int, Op | None] = {variable: None for variable in candidates}
     copied: dict[int, int] = {}
-    updated: dict[int, int] = {}  # the result of an operation on a variable, until it is copied there -> the variable
+    updated: dict[int, list[int]] = {}  # the result of an operation on variables, until it is copied to one of them -> these
     for k in range(loop.head + 1, loop.end):
         instr = f.code[k]
         dst = instr.dst
@@ -180,17 +180,21 @@ def _reductions(nest: Nest, loop: NestLoop, candidates: list[int]) -> dict[int, 
                     continue
                 by[a] = op
                 if dst != a:
-                    updated[dst] = a
+                    updated.setdefault(dst, []).append(a)
             elif a in updated:
-                copied[a] = updated.pop(a)
-                if instr.op is not ops.COPY or dst != copied[a]:
-                    by.pop(copied[a], None)
+                of = updated.pop(a)
+                copied[a] = dst if dst in of and instr.op is ops.COPY else of[0]
+                for variable in of:
+                    # (Any other is read by the operation, not updated.)
+                    if variable != dst or instr.op is not ops.COPY:
+                        by.pop(variable, None)
             elif a in copied:
                 by.pop(copied[a], None)
         if dst in by and dst not in instr.args and not (instr.op is ops.COPY and _result_of(f.code, loop, k, dst)):
             del by[dst]
-    for variable in updated.values():
-        by.pop(variable, None)
+    for of in updated.values():
+        for variable in of:
+            by.pop(variable, None)
     return {variable: op for variable, op in by.items() if op is not None}
 
 

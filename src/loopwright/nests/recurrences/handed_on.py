@@ -40,9 +40,20 @@ def run(f: Function) -> None:
             body = f.code[loop.head + 1 : loop.end]
             if variables and not has_loops(body):
                 for variable in variables:
-                    body = _made_first(f, _copied(f, body, variable), variable)
+                    body = _handed(f, body, variable)
                 # (Loops in front of it are where they were.)
                 f.code[loop.head + 1 : loop.end] = body
+
+
+def _handed(f: Function, body: list[Instr], variable: int) -> list[Instr]:
+    """A loop's body with what a variable is given made in front of what reads the variable; as it is where that cannot be."""
+    copied = _copied(f, body, variable)
+    made = _made_first(f, copied, variable)
+    if copied is body or made is not copied:
+        return made
+    given = next(instr.args[0] for instr in made if instr.dst == variable)
+    known = next(k for k, instr in enumerate(made) if instr.dst == given)
+    return made if all(variable not in instr.args for instr in made[: known + 1]) else body
 
 
 def _copied(f: Function, body: list[Instr], variable: int) -> list[Instr]:
