@@ -2,9 +2,9 @@
 
 ::
 
-    for j = 1, m                                     for first = 1, m, 64
-      u[i, j] = b[i, j] + c[i, j] * u[i, j - 1]        for j = first, min(first + 64, m): kept[j - first] = b[i, j] + d[i, j] * u[i, j + 1] …
-                + d[i, j] * u[i, j + 1] …      →       for j = first, min(first + 64, m): s = kept[j - first] + c[i, j] * s; u[i, j] = s
+    for j = 1, m                                     for first = 1, m, 16
+      u[i, j] = b[i, j] + c[i, j] * u[i, j - 1]        for j = first, min(first + 16, m): kept[j - first] = b[i, j] + d[i, j] * u[i, j + 1] …
+                + d[i, j] * u[i, j + 1] …      →       for j = first, min(first + 16, m): s = kept[j - first] + c[i, j] * s; u[i, j] = s
 
 A relaxation with coefficients of its own at each point is such a nest: it has so much to load that its rows side by side, walked by diagonals (``skew.py``), take longer than one row that waits for a
 product and a sum from element to element. So it is done where that costs less by the bounds; where the loop is not in another it is the only way to have lanes. What goes from one iteration to the
