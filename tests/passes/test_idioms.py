@@ -304,3 +304,30 @@ def test_numbers_between_0_and_a_bound_are_compared_once(condition: str, dtype: 
         given, y, got = x[:n].copy(), x[:n][::-1].copy(), np.zeros(n, x.dtype)
         kernel(given, y, got)
         assert got.tolist() == [bool(eval(condition, {"a": int(a), "b": int(b), "x": given})) for a, b in zip(given, y, strict=True)]
+
+
+@lw.kernel
+def signs(a: lw.Array[lw.i64], b: lw.Array[lw.i64], c: lw.Array[lw.i64], d: lw.Array[lw.i64]) -> None:
+    for i in range(a.shape[0]):
+        x = a[i] * 3 - b[i]
+        y = b[i] * 2 - a[i]
+        z = a[i] + b[i]
+        if x >= 0 and y > -1 and z >= 0:
+            c[d[i]] += x + y
+        if x < 0 or y <= -1 or 0 > z:
+            c[d[i]] -= 7
+
+
+def test_none_of_several_is_negative() -> None:
+    """One test for the signs of all, where lanes and borders do not need each for itself."""
+    rng = np.random.default_rng(0)
+    for n in (0, 1, 5, 200):
+        given = [rng.integers(-5, 6, n), rng.integers(-5, 6, n), np.zeros(4, "i8"), rng.integers(0, 4, n)]
+        wanted, found = [x.copy() for x in given], [x.copy() for x in given]
+        signs.function(*wanted)
+        signs(*found)
+        for one, other in zip(wanted, found, strict=True):
+            np.testing.assert_array_equal(other, one)
+    made = signs.compile(target="x86-64-v3", keep=True).ir("nests")
+    assert made.count("or.i64") >= 4
+    assert "gt.i64" not in made

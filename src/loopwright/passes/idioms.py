@@ -45,18 +45,18 @@ def run(f: Function) -> None:
             roots.append(instr)
     if roots:
         _bounds(f)
-        _rewrite(f, roots)
+        _rewrite(f, roots, False)
 
 
 def between(f: Function) -> None:
-    """Rewrite the comparisons of a number with two bounds alone, which may have become one condition since."""
+    """Rewrite the comparisons of a number with two bounds alone, and of several with 0, which may have become one condition since."""
     roots = [instr for instr in f.code if instr.type is BOOL and (instr.op is ops.AND or instr.op is ops.OR)]
     if roots:
-        _rewrite(f, roots)
+        _rewrite(f, roots, True)
 
 
-def _rewrite(f: Function, roots: list[Instr]) -> None:
-    found = _Idioms(f)
+def _rewrite(f: Function, roots: list[Instr], signs: bool) -> None:
+    found = _Idioms(f, signs)
     for instr in roots:
         found.look(instr)
     if found.inner or found.added:
@@ -132,12 +132,14 @@ class _Idioms:
         reads: per register, how many operands it is.
         inner: the instructions whose results were read by what is rewritten.
         added: instructions to stand behind another.
+        signs: the signs of several numbers are asked for at once. (Before loops are split by their conditions, each is to be seen.)
     """
 
-    __slots__ = ("added", "f", "inner", "made", "reads")
+    __slots__ = ("added", "f", "inner", "made", "reads", "signs")
 
-    def __init__(self, f: Function) -> None:
+    def __init__(self, f: Function, signs: bool) -> None:
         self.f = f
+        self.signs = signs
         self.made: dict[int, Instr] = {}
         self.reads = [0] * len(f.types)
         self.inner: list[Instr] = []
@@ -378,6 +380,36 @@ class _Idioms:
         for x, (low, join) in lows.items():
             if x in highs and highs[x][0].type is low.type:
                 self.without_sign(x, (low, join), highs[x], inside)
+        alone = [(x, low, join) for x, (low, join) in lows.items() if x not in highs and low.type.bits >= 32 and id(low) not in self.added]
+        # (Of conditions in others it is asked with those.)
+        if not self.signs or len(alone) < 2 or any(one.op is instr.op and instr.dst in one.args for one in self.made.values() if one.type is BOOL):
+            return
+        for type_ in {low.type.number: low.type for _, low, _ in alone}.values():
+            self.none_negative(type_, [one for one in alone if one[1].type is type_], inside)
+
+    def none_negative(self, type_: Type, alone: list[tuple[int, Instr, Instr]], inside: bool) -> None:
+        """Whether none of several numbers is negative (or, but for ``inside``, one is): the sign of all their bits together."""
+        if len(alone) < 2:
+            return
+        f = self.f
+        position = {id(instr): k for k, instr in enumerate(f.code)}
+        alone.sort(key=lambda one: position[id(one[1])])
+        all_bits = alone[0][0]
+        last = alone[-1][1]
+        for x, low, join in alone:
+            result = low.dst
+            if low is not last:
+                join.args = [f.const(BOOL, inside) if a == result else a for a in join.args]
+                del self.made[result]
+            if x == all_bits:
+                # (The first asks for nothing any more.)
+                self.inner.append(low)
+                continue
+            both = f.register(type_)
+            low.op, low.dst, low.args = ops.OR, both, [all_bits, x]
+            all_bits = both
+            if low is last:
+                self.added[id(low)] = Instr(ops.GE if inside else ops.LT, type_, result, [both, f.const(type_, 0)], 0, low.line)
 
     def sort(self, made: Instr, join: Instr, inside: bool, lows: dict[int, tuple[Instr, Instr]], highs: dict[int, tuple[Instr, Instr, int, Op]]) -> None:
         """Enter a comparison of a number, if it is one with 0 from below, or with what is not negative from above."""
