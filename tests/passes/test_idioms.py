@@ -314,7 +314,7 @@ def signs(a: lw.Array[lw.i64], b: lw.Array[lw.i64], c: lw.Array[lw.i64], d: lw.A
         z = a[i] + b[i]
         if x >= 0 and y > -1 and z >= 0:
             c[d[i]] += x + y
-        if x < 0 or y <= -1 or 0 > z:
+        if x < 0 or y <= -1 or z < 0:
             c[d[i]] -= 7
 
 
