@@ -109,3 +109,28 @@ def test_a_search_without_lanes(n: int) -> None:
 
 def test_the_search_is_unrolled() -> None:
     assert "unroll(k=" in str(chain.compile(target="x86-64-v4").nests())
+
+
+@lw.kernel(contract=False)
+def looked_up(a: lw.Array[lw.f32, 2], y: lw.Array[lw.f32, 2], table: lw.Const):
+    """The address of the table is there for what comes behind the rest, too, whichever way that is done."""
+    for r in lw.range(y.shape[0]):
+        for i in lw.lanes(y.shape[1]):
+            s = a[i, r]
+            for k in lw.range(a.shape[1]):
+                s = s * lw.f32(0.5) + table[(lw.i64(s) + k) & 15] - a[i, k]
+            y[r, i] = s
+        for i in lw.lanes(y.shape[1]):
+            y[r, i] += table[(lw.i64(y[r, i]) + r) & 15]
+
+
+@pytest.mark.parametrize("runner", runners(lambda runner: runner.target.core is not None and runner.target.vector_bits > 0))
+def test_tables_behind_a_rest(runner: Runner) -> None:
+    table = np.arange(16, dtype="f4") - 3
+    for n in (1, 2, 3, 7, 8, 11, 16, 19):
+        rng = np.random.default_rng(n)
+        a = rng.integers(0, 9, (n, 3)).astype("f4")
+        wanted, found = [a.copy(), np.zeros((3, n), "f4")], [a.copy(), np.zeros((3, n), "f4")]
+        looked_up.function(*wanted, table)
+        code = runner.compiled(looked_up, *found, table=table)
+        runner.leaves(code, found, wanted)

@@ -414,7 +414,7 @@ def _with_rest(vectors: VectorLoop, shapes: Divergence, leaves: list[Leaf]) -> i
     """
     f, target, head = vectors.f, vectors.target, vectors.head
     kinds = _ways(f, shapes, leaves)
-    much = not vectors.loop.accumulators and (len(leaves) >= MUCH or any(_in_loop(leaf, shapes.root) for leaf in leaves))
+    much = not vectors.loop.accumulators and not shapes.apart and (len(leaves) >= MUCH or any(_in_loop(leaf, shapes.root) for leaf in leaves))
     simple = vectors.carried is None and vectors.leaving is None and not vectors.narrow and not vectors.loop.whole and f.const_values[~head.args[2]] == 1
     loaded, stored = ({leaf.instr.imm for leaf in leaves if leaf.instr.op is op} for op in (ops.LOAD, ops.STORE))
     # (What is loaded next waits for stores under masks.)
@@ -441,11 +441,14 @@ def _with_rest(vectors: VectorLoop, shapes: Divergence, leaves: list[Leaf]) -> i
         return hi
     line = head.line
     left, some, behind = f.register(I64, ""), f.register(BOOL, ""), f.register(I64, "stop", True)
+    opener = next(k for k, instr in enumerate(made) if instr.loop is rest.described)
+    # (What stands in front of the loop stays as it is: tables have their addresses from there, also for others behind it.)
+    vectors.out += made[:opener]
     vectors.out.append(Instr(ops.SUB, I64, left, [hi, stop], 0, line))
     vectors.out.append(Instr(ops.GE, I64, some, [left, f.const(I64, FEWEST_LEFT)], 0, line))
     vectors.out.append(Instr(ops.COPY, I64, behind, [stop], 0, line))
     vectors.out.append(Instr(ops.IF, VOID, NONE, [some], 0, line))
-    clone(f, made, {}, vectors.out)
+    clone(f, made[opener:], {}, vectors.out)
     vectors.out.append(Instr(ops.COPY, I64, behind, [hi], 0, line))
     vectors.out.append(Instr(ops.END, VOID, NONE, [], 0, line))
     return behind
